@@ -1,0 +1,69 @@
+"""Cards: ids, two-letter text, and the text a person reads.
+
+A card id is 4 x (rank - 2) + suit, ranks 2 ... 14 (ace), suits clubs, diamonds, hearts, spades = 0 ... 3
+(docs/formats/deal.md).  The stored text is rank then suit, `2c` ... `As`, `T` for ten.
+
+Not here: which hand is worth more (`hands`), which card comes next (`deal`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+RANKS: Final = "23456789TJQKA"
+SUITS: Final = "cdhs"
+DECK_SIZE: Final = 52
+ACE: Final = 12  # rank indexes: deuce = 0 ... ace = 12
+KING: Final = 11
+
+CARD_TEXTS: Final[tuple[str, ...]] = tuple(rank + suit for rank in RANKS for suit in SUITS)
+_CARD_IDS: Final[dict[str, int]] = {text: card for card, text in enumerate(CARD_TEXTS)}
+_SUIT_SIGNS: Final = {"c": "♣", "d": "♦", "h": "♥", "s": "♠"}
+
+
+class CardError(ValueError):
+    """A text that is no card, or a set of cards that can't lie on one table."""
+
+
+def parse_card(text: object) -> int:
+    """The id of a two-letter card text.  Raises CardError that names the text."""
+    card = _CARD_IDS.get(text) if isinstance(text, str) else None
+    if card is None:
+        raise CardError(f"{text!r} is not a card; a card is a rank 2-9 T J Q K A and a suit c d h s, as in 'Td'")
+    return card
+
+
+def parse_cards(texts: Sequence[object]) -> list[int]:
+    """Ids of distinct cards.  Raises CardError that names the position of what is wrong."""
+    cards: list[int] = []
+    for position, text in enumerate(texts):
+        try:
+            card = parse_card(text)
+        except CardError as error:
+            raise CardError(f"card {position}: {error}") from None
+        if card in cards:
+            raise CardError(f"card {position}: {text} stands there twice (first at {cards.index(card)})")
+        cards.append(card)
+    return cards
+
+
+def card_text(card: int) -> str:
+    """Two-letter text of a card id."""
+    return CARD_TEXTS[card]
+
+
+def card_texts(cards: Iterable[int]) -> list[str]:
+    """Two-letter texts of card ids, in the same order."""
+    return [CARD_TEXTS[card] for card in cards]
+
+
+def rank_of(card: int) -> int:
+    """Rank index of a card id: deuce = 0 ... ace = 12."""
+    return card >> 2
+
+
+def pretty_card(text: str) -> str:
+    """The text a person reads: `Td` is `10♦`."""
+    rank, suit = text
+    return ("10" if rank == "T" else rank) + _SUIT_SIGNS[suit]
