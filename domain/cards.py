@@ -30,22 +30,26 @@ def parse_card(text: object) -> int:
     """The id of a two-letter card text.  Raises CardError that names the text."""
     card = _CARD_IDS.get(text) if isinstance(text, str) else None
     if card is None:
-        raise CardError(f"{text!r} is not a card; a card is a rank 2-9 T J Q K A and a suit c d h s, as in 'Td'")
+        raise CardError(_not_a_card(text))
     return card
 
 
 def parse_cards(texts: Sequence[object]) -> list[int]:
     """Ids of distinct cards.  Raises CardError that names the position of what is wrong."""
-    cards: list[int] = []
-    for position, text in enumerate(texts):
-        try:
-            card = parse_card(text)
-        except CardError as error:
-            raise CardError(f"card {position}: {error}") from None
-        if card in cards:
-            raise CardError(f"card {position}: {text} stands there twice (first at {cards.index(card)})")
-        cards.append(card)
+    try:
+        cards = [_CARD_IDS[text] for text in texts]  # type: ignore[index]
+    except (KeyError, TypeError):  # a TypeError is a list or an object where a text belongs
+        position, text = next((p, t) for p, t in enumerate(texts) if not isinstance(t, str) or t not in _CARD_IDS)
+        raise CardError(f"card {position}: {_not_a_card(text)}") from None
+    if len(set(cards)) != len(cards):
+        position = next(p for p, card in enumerate(cards) if card in cards[:p])
+        first = cards.index(cards[position])
+        raise CardError(f"card {position}: {texts[position]} stands there twice (first at {first})")
     return cards
+
+
+def _not_a_card(text: object) -> str:
+    return f"{text!r} is not a card; a card is a rank 2-9 T J Q K A and a suit c d h s, as in 'Td'"
 
 
 def card_text(card: int) -> str:

@@ -108,7 +108,7 @@ class Dealer:
             raise ValueError("a deck is needed from the deal on")
         return self.deck
 
-    def _next_cards(self, count: int) -> Sequence[int]:
+    def next_cards(self, count: int) -> Sequence[int]:
         """Rule 1.1: the next undealt cards; a discarded card never returns."""
         return self._deck().cards(self.state.next_card, self.state.next_card + count)
 
@@ -164,7 +164,7 @@ class Dealer:
                 self.note(e.HiddenCardDrawn(box=box.box))
             else:
                 count = 1 if box.sixth else len(box.discard)
-                self.note(e.CardsDrawn(box=box.box, cards=card_texts(self._next_cards(count))))
+                self.note(e.CardsDrawn(box=box.box, cards=card_texts(self.next_cards(count))))
 
     # -- reveal and showdown
 
@@ -214,7 +214,7 @@ class Dealer:
 
     def _replace_highest(self, *, free: bool) -> Hand:
         old = max(self.state.dealer, key=lambda card: card >> 2)
-        new = self._next_cards(1)[0]
+        new = self.next_cards(1)[0]
         dealer = evaluate([new if card == old else card for card in self.state.dealer])
         name = COMBINATION_NAMES[dealer.main]
         self.note(e.DealerCardReplaced(combination=name, free=free, new=CARD_TEXTS[new], old=CARD_TEXTS[old]))

@@ -196,11 +196,7 @@ def _draw_refusal(ruleset: Ruleset, box: BoxState, choice: c.BoxChoice, half_ant
         text = f"Box {box.box} has drawn already; a box draws once in a round."
         return Refusal(RefusalCode.ALREADY_DREW, text, ruleset.clause("6.6"))
     reserve = 0 if box.dark else ruleset.funds_after_draw_half_antes
-    needed = half_antes(box.ante, half_ante_count) + half_antes(box.ante, reserve)
-    if choice.funds is not None and choice.funds < needed:
-        text = f"Box {box.box} needs {needed} at hand to draw and still bet; there is {choice.funds}."
-        return Refusal(RefusalCode.FUNDS_TOO_LOW, text, ruleset.clause("3.7"))
-    return None
+    return _price_refusal(ruleset, choice, half_antes(box.ante, half_ante_count) + half_antes(box.ante, reserve))
 
 
 def _guard_exchange(state: RoundState, ruleset: Ruleset, choice: c.Exchange) -> Refusal | None:
@@ -260,11 +256,21 @@ def _guard_insure(state: RoundState, ruleset: Ruleset, choice: c.Insure) -> Refu
     if not is_amount(choice.stake, LARGEST_POT) or not lowest <= choice.stake <= highest:
         text = f"An insurance of {choice.stake!r} is off limits: from {lowest} to {highest} for this hand."
         return Refusal(RefusalCode.INSURANCE_OFF_LIMITS, text, ruleset.clause("7.2"))
-    return None
+    # Rule 3.7: an insured box must bet, so the BET must stay affordable.
+    return _price_refusal(ruleset, choice, choice.stake + bet)
 
 
 def _guard_bet(state: RoundState, ruleset: Ruleset, choice: c.Bet) -> Refusal | None:
-    return _open_box_refusal(state, ruleset, choice, "3.6")
+    refusal = _open_box_refusal(state, ruleset, choice, "3.6")
+    return refusal or _price_refusal(ruleset, choice, ruleset.bet_antes * _box(state, choice).ante)
+
+
+def _price_refusal(ruleset: Ruleset, choice: c.BoxChoice, needed: int) -> Refusal | None:
+    """Rule 3.7, for one decision: what it costs now together with what it obliges to."""
+    if choice.funds is None or choice.funds >= needed:
+        return None
+    text = f"Box {choice.box} needs {needed} at hand for this; there is {choice.funds}."
+    return Refusal(RefusalCode.FUNDS_TOO_LOW, text, ruleset.clause("3.7"))
 
 
 def _guard_fold(state: RoundState, ruleset: Ruleset, choice: c.Fold) -> Refusal | None:
@@ -296,12 +302,8 @@ def _guard_dealer_game(state: RoundState, ruleset: Ruleset, choice: c.BuyDealerG
         return Refusal(RefusalCode.ALREADY_DECIDED, f"Box {box.box} has answered.", ruleset.clause("8.1"))
     if whose_turn(state, ruleset) is not box:
         return Refusal(RefusalCode.OUT_OF_TURN, f"It is not the turn of box {box.box}.", ruleset.clause("8.1"))
-    if isinstance(choice, c.BuyDealerGame) and choice.funds is not None:
-        fee = half_antes(box.ante, ruleset.dealer_game_half_antes)
-        if choice.funds < fee:
-            text = f"The dealer's game costs {fee}; there is {choice.funds} at hand."
-            return Refusal(RefusalCode.FUNDS_TOO_LOW, text, ruleset.clause("8.2"))
-    return None
+    fee = half_antes(box.ante, ruleset.dealer_game_half_antes) if isinstance(choice, c.BuyDealerGame) else 0
+    return _price_refusal(ruleset, choice, fee)
 
 
 def _guard_void(state: RoundState, ruleset: Ruleset, choice: c.Void) -> Refusal | None:

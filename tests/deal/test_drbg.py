@@ -123,7 +123,8 @@ def test_a_request_outside_the_limits_is_refused_and_changes_nothing(count: int)
 
 def test_a_used_up_seed_must_be_renewed() -> None:
     drbg = HmacDrbg(SEED, NONCE)
-    drbg._requests = RESEED_INTERVAL
+    drbg._requests = RESEED_INTERVAL - 1
+    drbg.generate(1)
 
     with pytest.raises(RuntimeError, match="reseed"):
         drbg.generate(1)

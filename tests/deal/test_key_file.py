@@ -100,6 +100,7 @@ def test_a_key_file_of_its_owner_is_accepted(tmp_path: Path, mode: int) -> None:
         (b"k" * 33, "longer than 32 bytes"),
         (b"k" * 64 + b"\n", "longer than 32 bytes"),
     ],
+    ids=["empty", "one short", "all zero", "one long", "hex text"],
 )
 def test_a_key_file_of_a_wrong_length_or_half_written_is_refused(tmp_path: Path, content: bytes, reason: str) -> None:
     path = key_file(tmp_path, content)

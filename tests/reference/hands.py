@@ -5,7 +5,8 @@ cards of it for the second one.  How the words of the rules are read here:
 
 - A set of cards *forms* a combination when it has exactly that combination's forming cards: a pair is two cards,
   four of a kind is four, a straight is five.  Kickers are in no set (2.1).
-- A set may form several combinations: five suited cards in a row are a straight flush, a flush and a straight.
+- A set forms at most one combination, as a hand is one of eleven: five suited cards in a row are a straight flush and
+  not also a straight.  Smaller sets inside it, or others beside it, are sets of their own.
 - A *main set* is a forming set of the main combination inside any five cards of the greatest strength.  K Q J 10 9 9
   has two (one with each nine), A A A K K K has three; a hand without game has none.
 - A *second* is any set that forms something and is not wholly inside the main set (2.3).  Three of four nines are in
@@ -62,20 +63,22 @@ def judge(cards: Sequence[int]) -> Judged:
     best = max(strength(five) for five in combinations(cards, 5))
     main = Combination(best[0])
     best_fives = [set(five) for five in combinations(cards, 5) if strength(five) == best]
-    formed = {held: combinations_formed for held in forming_candidates(cards) if (combinations_formed := forms(held))}
+    formed = {held: combination for held in forming_candidates(cards) if (combination := forms(held)) is not None}
     main_sets = [
-        set(held) for held in formed if main in formed[held] and any(five.issuperset(held) for five in best_fives)
+        set(held)
+        for held, combination in formed.items()
+        if combination == main and any(five.issuperset(held) for five in best_fives)
     ]
 
     seconds: set[Combination] = set()
     seconds_single_straight: set[Combination] = set()
     for main_set in main_sets:
-        for held, combinations_formed in formed.items():
+        for held, combination in formed.items():
             if main_set.issuperset(held):
                 continue
-            seconds |= combinations_formed
+            seconds.add(combination)
             if not doubles_the_straight(main, main_set, held):
-                seconds_single_straight |= combinations_formed
+                seconds_single_straight.add(combination)
     return Judged(best, main, frozenset(seconds), frozenset(seconds_single_straight))
 
 
@@ -90,12 +93,10 @@ def strength_of_ranks(ranks: Ranks, is_suited: bool) -> Strength:
 
     A straight is compared by its top card alone; in A 2 3 4 5 that is the five.
     """
-    times = Counter(ranks)
     top = straight_top(ranks)
-    if top and is_suited:
-        return (Combination.ROYAL_FLUSH if top == ACE else Combination.STRAIGHT_FLUSH, top)
     if top:
-        return (Combination.STRAIGHT, top)
+        return (suited_straight(top) if is_suited else Combination.STRAIGHT, top)
+    times = Counter(ranks)
     combination = Combination.FLUSH if is_suited else combination_of_ranks(times)
     return (combination, *sorted(times, key=lambda rank: (times[rank], rank), reverse=True))
 
@@ -116,43 +117,40 @@ def combination_of_ranks(times: Counter[int]) -> Combination:
     return Combination.ACE_KING if {ACE, KING} <= set(times) else Combination.NO_GAME
 
 
-def forms(held: Sequence[int]) -> frozenset[Combination]:
-    """Every combination whose forming cards (2.1) are exactly these cards; empty for most sets."""
+def forms(held: Sequence[int]) -> Combination | None:
+    """The combination whose forming cards (2.1) are exactly these cards; most sets form none."""
     return formed_by_ranks(ranks_of(held), suited(held))
 
 
 @cache
-def formed_by_ranks(ranks: Ranks, is_suited: bool) -> frozenset[Combination]:
+def formed_by_ranks(ranks: Ranks, is_suited: bool) -> Combination | None:
     """Two to five cards, told apart by how often each rank stands in them."""
     match sorted(Counter(ranks).values()):
         case [1, 1]:
-            return frozenset({Combination.ACE_KING}) if ranks == (KING, ACE) else frozenset()
+            return Combination.ACE_KING if ranks == (KING, ACE) else None
         case [2]:
-            return frozenset({Combination.PAIR})
+            return Combination.PAIR
         case [3]:
-            return frozenset({Combination.THREE_OF_A_KIND})
+            return Combination.THREE_OF_A_KIND
         case [2, 2]:
-            return frozenset({Combination.TWO_PAIR})
+            return Combination.TWO_PAIR
         case [4]:
-            return frozenset({Combination.FOUR_OF_A_KIND})
+            return Combination.FOUR_OF_A_KIND
         case [2, 3]:
-            return frozenset({Combination.FULL_HOUSE})
+            return Combination.FULL_HOUSE
         case [1, 1, 1, 1, 1]:
             return formed_by_five_ranks(ranks, is_suited)
-    return frozenset()
+    return None
 
 
-def formed_by_five_ranks(ranks: Ranks, is_suited: bool) -> frozenset[Combination]:
-    """Straight, flush, and both at once: a straight flush is still a straight and still a flush."""
-    formed: set[Combination] = set()
+def formed_by_five_ranks(ranks: Ranks, is_suited: bool) -> Combination | None:
+    """Five different ranks form a straight, a flush, or both in one; never anything smaller."""
     top = straight_top(ranks)
-    if top:
-        formed.add(Combination.STRAIGHT)
-    if is_suited:
-        formed.add(Combination.FLUSH)
     if top and is_suited:
-        formed.add(Combination.ROYAL_FLUSH if top == ACE else Combination.STRAIGHT_FLUSH)
-    return frozenset(formed)
+        return suited_straight(top)
+    if top:
+        return Combination.STRAIGHT
+    return Combination.FLUSH if is_suited else None
 
 
 def doubles_the_straight(main: Combination, main_set: Iterable[int], held: Iterable[int]) -> bool:
@@ -167,6 +165,11 @@ def straight_top(ranks: Ranks) -> int:
     if ranks == (2, 3, 4, FIVE, ACE):
         return FIVE
     return ranks[-1] if ranks == tuple(range(ranks[0], ranks[0] + 5)) else 0
+
+
+def suited_straight(top: int) -> Combination:
+    """A straight in one suit is royal when the ace is on top."""
+    return Combination.ROYAL_FLUSH if top == ACE else Combination.STRAIGHT_FLUSH
 
 
 def forming_candidates(cards: Sequence[int]) -> Iterator[tuple[int, ...]]:

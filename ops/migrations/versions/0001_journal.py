@@ -64,70 +64,103 @@ REFUSE_CHANGE = """
 create function dealproof.refuse_change() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $body$
 begin
-    raise exception 'events are append-only: % of dealproof.% is refused', lower(tg_op), tg_table_name
-        using errcode = 'DP004';
+    raise exception using errcode = 'DP004',
+        message = concat('events are append-only: ', lower(tg_op), ' of dealproof.', tg_table_name, ' is refused');
 end
 $body$
 """
 
-# One call is one transaction is one round trip.  The lock is held until the commit is visible, so positions come in
+# Always: a session that plays a replica (session_replication_role) doesn't get around them.
+GUARD = """
+create trigger refuse_change before update or delete on dealproof.{table}
+    for each row execute function dealproof.refuse_change();
+create trigger refuse_truncate before truncate on dealproof.{table}
+    for each statement execute function dealproof.refuse_change();
+alter table dealproof.{table} enable always trigger refuse_change;
+alter table dealproof.{table} enable always trigger refuse_truncate
+"""
+
+# One call is one transaction is one round trip.  The lock is held until the commit can be seen, so positions come in
 # commit order and without a gap: a reader that has seen position n has seen all before it.
+# enable_seqscan: the plans of a long connection may have been made when the table was nearly empty.
 APPEND_EVENTS = """
 create function dealproof.append_events(
     p_command_id text, p_request_hash bytea,
     p_streams text[], p_seqs bigint[], p_types text[], p_bodies bytea[],
     p_round_tables text[], p_round_numbers bigint[], p_round_commitments bytea[], p_round_streams text[],
-    out first_position bigint, out repeated boolean
+    out first_position bigint, out event_count integer, out repeated boolean
 )
-language plpgsql security definer set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan set enable_seqscan = off as $body$
+language plpgsql security definer set search_path = pg_catalog, pg_temp set enable_seqscan = off as $body$
 declare
-    count    constant integer := cardinality(p_streams);
     known    record;
-    conflict record;
+    expected bigint;
 begin
-    perform pg_advisory_xact_lock(1146113105, 1);  -- 'DPAQ': one writer at a time in this database
+    perform pg_advisory_xact_lock(1684365676);  -- the bytes 'deal': one writer at a time in this database
 
-    select c.request_hash, c.first_position into known from dealproof.commands c where c.command_id = p_command_id;
+    select c.request_hash, c.first_position, c.event_count into known
+    from dealproof.commands c where c.command_id = p_command_id;
     if found then
-        if known.request_hash <> p_request_hash then
-            raise exception 'command % was used before for another request', p_command_id using errcode = 'DP002';
+        if known.request_hash is distinct from p_request_hash then
+            raise exception using errcode = 'DP002',
+                message = concat('command ', p_command_id, ' was used before for another request');
         end if;
         first_position := known.first_position;
+        event_count := known.event_count;
         repeated := true;
         return;
     end if;
 
-    select given.stream, given.seq, given.expected into conflict
-    from (
-        select g.stream, g.seq, g.nth,
-               row_number() over (partition by g.stream order by g.nth) + coalesce(
-                   (select max(e.originator_version) from dealproof.events e where e.originator_id = g.stream), -1
-               ) as expected
-        from unnest(p_streams, p_seqs) with ordinality as g (stream, seq, nth)
-    ) given
-    where given.seq is distinct from given.expected
-    order by given.nth
-    limit 1;
-    if found then
-        raise exception 'stream %: expected seq %, given %', conflict.stream, conflict.expected, conflict.seq
-            using errcode = 'DP001', detail = conflict.expected || ' ' || conflict.seq || ' ' || conflict.stream;
-    end if;
+    -- A stream is dense: each event comes right after the last one stored and those before it in this append.
+    for i in 1 .. cardinality(p_streams) loop
+        if p_streams[i] = p_streams[i - 1] then
+            expected := expected + 1;
+        else
+            select coalesce(max(e.originator_version), -1) + 1
+                   + cardinality(array_positions(p_streams[1:i - 1], p_streams[i])) into expected
+            from dealproof.events e where e.originator_id = p_streams[i];
+        end if;
+        if p_seqs[i] is distinct from expected then
+            raise exception using errcode = 'DP001', detail = concat_ws(' ', expected, p_seqs[i], p_streams[i]),
+                message = concat('stream ', p_streams[i], ': expected seq ', expected, ', given ', p_seqs[i]);
+        end if;
+    end loop;
 
     select coalesce(max(e.notification_id), 0) + 1 into first_position from dealproof.events e;
+    event_count := cardinality(p_streams);
     repeated := false;
 
     insert into dealproof.events (originator_id, originator_version, topic, state, notification_id)
     select g.stream, g.seq, g.type, g.body, first_position + g.nth - 1
     from unnest(p_streams, p_seqs, p_types, p_bodies) with ordinality as g (stream, seq, type, body, nth);
 
-    if cardinality(p_round_tables) > 0 then
-        insert into dealproof.round_identity (table_id, number, commitment, stream)
-        select * from unnest(p_round_tables, p_round_numbers, p_round_commitments, p_round_streams);
-    end if;
+    insert into dealproof.round_identity (table_id, number, commitment, stream)
+    select * from unnest(p_round_tables, p_round_numbers, p_round_commitments, p_round_streams);
 
     insert into dealproof.commands (command_id, request_hash, first_position, event_count)
-    values (p_command_id, p_request_hash, first_position, count);
+    values (p_command_id, p_request_hash, first_position, event_count);
 end
 $body$
 """
+
+# PostgreSQL lets everybody execute a new function; nobody but the app role may have this one.
+RIGHTS = """
+revoke all on all functions in schema dealproof from public;
+grant usage on schema dealproof to dealproof_app, dealproof_reader;
+grant select on all tables in schema dealproof to dealproof_app, dealproof_reader;
+grant execute on function dealproof.append_events to dealproof_app;
+grant insert on dealproof.data_key to dealproof_app
+"""
+
+
+def upgrade() -> None:
+    """Only forward: a journal is never taken back."""
+    for statement in (EVENTS, COMMANDS, ROUND_IDENTITY, DATA_KEY, REFUSE_CHANGE, APPEND_EVENTS):
+        op.execute(statement)
+    for table in ("events", "commands", "round_identity", "data_key"):
+        _execute_each(GUARD.format(table=table))
+    _execute_each(RIGHTS)
+
+
+def _execute_each(statements: str) -> None:
+    for statement in statements.split(";"):
+        op.execute(statement)

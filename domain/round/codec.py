@@ -1,0 +1,98 @@
+"""Round events to stored bodies and back; old stored names are read as today's events.
+
+Format: docs/formats/event-record.md.  One decoder for all events: the stored name tags a union of records.  Upcasting
+changes what we read, never what we hash: the bytes stay as they were written.
+
+Not here: the chain over several events (`record` has the link), the store (`ops.journal`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, Protocol, Union
+
+import msgspec
+
+from domain.record import CHAIN_START, FORMAT_VERSION, BodyError, Record, leaf_hash, read_envelope
+from domain.round.events import EVENT_TYPES, ROUND_EVENTS, RoundEvent
+
+
+class EventRecord(Protocol):
+    """A decoded body: the frame of every event with its data."""
+
+    @property
+    def at(self) -> str: ...
+    @property
+    def data(self) -> RoundEvent: ...
+    @property
+    def prev(self) -> str: ...
+    @property
+    def seq(self) -> int: ...
+    @property
+    def stream(self) -> str: ...
+    @property
+    def v(self) -> int: ...
+
+
+def encode(event: RoundEvent, *, at: str, prev: str, seq: int, stream: str) -> bytes:
+    """The canonical body of an event."""
+    record = _RECORD_TYPES[type(event)](at=at, data=event, prev=prev, seq=seq, stream=stream, v=FORMAT_VERSION)
+    return _ENCODER.encode(record)
+
+
+def encode_record(record: EventRecord) -> bytes:
+    """The canonical bytes of a decoded body: equal to the stored ones unless those were not canonical."""
+    return _ENCODER.encode(record)
+
+
+def decode(body: bytes) -> EventRecord:
+    """A stored body of a current or an older name.  Raises BodyError that says what and where."""
+    try:
+        return _DECODER.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        return _decode_older(body, error)
+
+
+def append_to(stream: str, head: tuple[int, str] | None, events: list[RoundEvent], at: str) -> list[Record]:
+    """Records that continue a stream after its head (seq, leaf hash of its last body), None for a new stream."""
+    seq, prev = (-1, CHAIN_START) if head is None else head
+    records = []
+    for event in events:
+        seq += 1
+        body = encode(event, at=at, prev=prev, seq=seq, stream=stream)
+        records.append(Record(stream, seq, event.NAME, body))
+        prev = leaf_hash(body)
+    return records
+
+
+Upcast = Callable[[dict[str, Any]], dict[str, Any]]
+
+UPCASTS: dict[str, tuple[str, Upcast]] = {}
+"""Older stored name -> (current name, how its data reads today).  Nothing has been superseded yet."""
+
+
+def _decode_older(body: bytes, error: Exception) -> EventRecord:
+    envelope = read_envelope(body)
+    if envelope.type not in UPCASTS:
+        raise BodyError(f"{envelope.type!r} event: {error}") from None
+    name, upcast = UPCASTS[envelope.type]
+    kind = EVENT_TYPES[name]
+    try:
+        data = msgspec.convert(upcast(msgspec.json.decode(envelope.data)), kind)
+    except (msgspec.ValidationError, KeyError) as reason:
+        raise BodyError(f"{envelope.type!r} event read as {name!r}: {reason}") from None
+    frame = {field: getattr(envelope, field) for field in ("at", "prev", "seq", "stream", "v")}
+    record: EventRecord = _RECORD_TYPES[kind](data=data, **frame)
+    return record
+
+
+def _record_type(event: type[RoundEvent]) -> type[Any]:
+    fields = [("at", str), ("data", event), ("prev", str), ("seq", int), ("stream", str), ("v", int)]
+    return msgspec.defstruct(
+        f"{event.__name__}Record", fields, tag_field="type", tag=event.NAME, frozen=True, forbid_unknown_fields=True
+    )
+
+
+_RECORD_TYPES: Final[dict[type[RoundEvent], type[Any]]] = {event: _record_type(event) for event in ROUND_EVENTS}
+_ENCODER: Final = msgspec.json.Encoder(order="sorted")
+_DECODER: Final[msgspec.json.Decoder[EventRecord]] = msgspec.json.Decoder(Union[tuple(_RECORD_TYPES.values())])  # noqa: UP007 - made from a tuple

@@ -1,0 +1,283 @@
+"""Keep the events: the only place that appends them, and where the rest of the house reads them.
+
+    with Journal.open(url) as journal:
+        journal.append("req-7", request, [Record("round:018f…", 0, "round-opened.v1", body)], [RoundIdentity(…)])
+
+The journal knows nothing of poker.  It stores the bytes it is given, one dense stream a round, an account, a table,
+and gives every event the next position.  Formats: docs/formats/event-record.md.
+
+Not here: what the bytes mean (`domain.record`), whether they are true (`replay`), the write itself (`ops.recorder`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
+
+import msgspec
+from eventsourcing.application import Application
+from eventsourcing.persistence import InfrastructureFactory, Mapper, MapperDeserialisationError, StoredEvent
+from eventsourcing.utils import Environment
+
+from domain.record import Record, leaf_hash
+from ops import database
+from ops.recorder import (
+    Appended,
+    CommandMismatch,
+    JournalError,
+    JournalFactory,
+    JournalRecorder,
+    JournalUnavailable,
+    RoundIdentity,
+    RoundTaken,
+    StreamConflict,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from eventsourcing.utils import EnvType
+
+__all__ = [
+    "Appended", "CommandMismatch", "EnvelopeMismatch", "Journal", "JournalApplication", "JournalError", "JournalEvent",
+    "JournalMapper", "JournalUnavailable", "RoundIdentity", "RoundTaken", "Stored", "StreamConflict",
+]
+
+# All round streams lie between these two, whatever their id: ';' follows ':' in the order of bytes.
+FIRST_ROUND: Final = "round:"
+LAST_ROUND: Final = "round;"
+
+ROWS_AT_ONCE: Final = 1000   # of a streamed read: about half a megabyte in memory
+
+
+class EnvelopeMismatch(MapperDeserialisationError):
+    """The columns of a stored event say something else than its body; one line."""
+
+
+class Stored(NamedTuple):
+    """An event with its position in the journal, from 1."""
+
+    position: int
+    record: Record
+
+
+class Journal:
+    """Appends and reads events.  Safe to share among threads; a process opens its own."""
+
+    def __init__(self, application: JournalApplication) -> None:
+        self.application = application
+        self._datastore = application.recorder.datastore
+
+    @classmethod
+    def open(cls, url: str) -> Self:
+        """Open the journal in a migrated database.  Raises DatabaseUnavailable."""
+        database.require_migrated(url)
+        return cls(JournalApplication(url))
+
+    def close(self) -> None:
+        self.application.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def append(
+        self, command_id: str, request: bytes, records: Sequence[Record], rounds: Sequence[RoundIdentity] = ()
+    ) -> Appended:
+        """Write all records, and the identities of the rounds they open, or nothing.
+
+        The same command id with the same request bytes is answered with the positions of the first time.  Raises
+        StreamConflict, CommandMismatch, RoundTaken, JournalUnavailable, and ValueError for a malformed append.
+        """
+        return self.application.recorder.append(command_id, hashlib.sha256(request).digest(), records, rounds)
+
+    def read_stream(self, stream: str) -> list[Stored]:
+        """All events of a stream by seq; none if there is no such stream.  Raises EnvelopeMismatch."""
+        return [
+            Stored(position, _checked(Record(stream, seq, name, body)))
+            for position, seq, name, body in self._datastore.rows(_STREAM, (stream,))
+        ]
+
+    def stream_head(self, stream: str) -> tuple[int, str] | None:
+        """Seq and leaf hash (hex) of a stream's last event: what the next event is chained to."""
+        rows = self._datastore.rows(_STREAM_HEAD, (stream,))
+        return (rows[0][0], leaf_hash(rows[0][1])) if rows else None
+
+    def head_position(self) -> int:
+        """Position of the last event; 0 in an empty journal."""
+        return int(self._datastore.rows(_HEAD_POSITION)[0][0])
+
+    def next_round_number(self, table_id: str) -> int:
+        """The number that the table's next round gets, from 1.  Two who ask at once get the same: one append is refused."""
+        return int(self._datastore.rows(_NEXT_ROUND_NUMBER, (table_id,))[0][0])
+
+    def last_rounds(self, limit: int, table: str | None = None) -> list[RoundIdentity]:
+        """The newest rounds, of one table or of all, newest first."""
+        if table is None:
+            rows = self._datastore.rows(_LAST_ROUNDS, (limit,))
+        else:
+            rows = self._datastore.rows(_LAST_ROUNDS_OF_TABLE, (table, limit))
+        return [RoundIdentity(*row) for row in rows]
+
+    def split_rounds(self, first: str = FIRST_ROUND, last: str = LAST_ROUND, parts: int = 1) -> list[tuple[str, str]]:
+        """Cut the streams from `first` to `last` into at most `parts` ranges of equally many rounds.
+
+        Each range is (first stream, last stream), both included.  Together they hold every stream there is now.
+        """
+        if parts < 1:
+            raise ValueError(f"split_rounds: parts must be at least 1, not {parts}")
+        [(lowest, highest)] = self._datastore.rows(_BOUNDS, (first, last))
+        if lowest is None:
+            return []
+        cuts = self._datastore.rows(_CUTS, (parts, lowest, highest, lowest))
+        firsts = [lowest, *(begin for _, begin in cuts)]
+        lasts = [*(end for end, _ in cuts), highest]
+        return list(zip(firsts, lasts, strict=True))
+
+    def read_rounds(
+        self, first_stream: str = FIRST_ROUND, last_stream: str = LAST_ROUND, after: str | None = None
+    ) -> Iterator[tuple[str, list[bytes]]]:
+        """The bodies of each stream from first to last, both included, as (stream, bodies by seq), in stream order.
+
+        Begins behind `after`, to go on where a reader stopped.  Takes the memory of a thousand events.  Bodies come as
+        they are, gaps and all.  Raises JournalUnavailable, at any time.
+        """
+        stream, bodies = "", list[bytes]()
+        with self._datastore.tuples() as cursor:
+            for name, body in cursor.stream(_ROUNDS, (first_stream, last_stream, after or ""), size=ROWS_AT_ONCE):
+                if name != stream:
+                    if bodies:
+                        yield stream, bodies
+                    stream, bodies = name, []
+                bodies.append(body)
+        if bodies:
+            yield stream, bodies
+
+
+_STREAM: Final = """
+select notification_id, originator_version, topic, state from dealproof.events
+where originator_id = %b order by originator_version
+"""
+
+_STREAM_HEAD: Final = """
+select originator_version, state from dealproof.events
+where originator_id = %b order by originator_version desc limit 1
+"""
+
+_HEAD_POSITION: Final = "select coalesce(max(notification_id), 0) from dealproof.events"
+
+_NEXT_ROUND_NUMBER: Final = "select coalesce(max(number), 0) + 1 from dealproof.round_identity where table_id = %b"
+
+# A round stream is named by a UUIDv7, so the order of names is the order of time.
+_LAST_ROUNDS: Final = """
+select table_id, number, commitment, stream from dealproof.round_identity order by stream desc limit %b
+"""
+
+_LAST_ROUNDS_OF_TABLE: Final = """
+select table_id, number, commitment, stream from dealproof.round_identity
+where table_id = %b order by number desc limit %b
+"""
+
+# One row an event, grouped here: packing a round into one row costs the server more than it spares the client.
+_ROUNDS: Final = """
+select originator_id, state from dealproof.events
+where originator_id >= %b and originator_id <= %b and originator_id > %b
+order by originator_id, originator_version
+"""
+
+_BOUNDS: Final = """
+select min(originator_id), max(originator_id) from dealproof.events where originator_id >= %b and originator_id <= %b
+"""
+
+# The identities are twelve times fewer than the events, so they place the cuts.  They don't say what is in a range:
+# a stream without an identity is in one all the same.
+_CUTS: Final = """
+select (select max(originator_id) from dealproof.events where originator_id < part.first), part.first
+from (
+    select min(round.stream) as first
+    from (
+        select stream, ntile(%b::integer) over (order by stream) as nth
+        from dealproof.round_identity where stream >= %b and stream <= %b
+    ) as round
+    group by round.nth
+) as part
+where part.first > %b
+order by part.first
+"""
+
+
+class JournalApplication(Application[str]):
+    """The eventsourcing library over the journal's table: for projections, and to hold our SQL against the library."""
+
+    name = "Journal"
+    recorder: JournalRecorder
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        super().__init__()
+
+    def construct_env(self, name: str, env: EnvType | None = None) -> Environment:
+        # The library would let the process environment choose classes by name, ciphers and compressors.
+        return Environment(name, env)
+
+    def construct_factory(self, env: Environment) -> InfrastructureFactory[Any]:
+        return JournalFactory(env, self._url)
+
+    def construct_mapper(self) -> JournalMapper:
+        return JournalMapper()
+
+
+class JournalEvent(NamedTuple):
+    """A record under the names by which the library asks."""
+
+    record: Record
+
+    @property
+    def originator_id(self) -> str:
+        return self.record.stream
+
+    @property
+    def originator_version(self) -> int:
+        return self.record.seq
+
+
+class JournalMapper(Mapper[str]):
+    """Store the bytes as they are.  The stored type is a name, never a class or a module to import."""
+
+    def __init__(self) -> None:
+        """Needs none of the library's transcoder, compressor and cipher."""
+
+    def to_stored_event(self, domain_event: Any) -> StoredEvent:
+        stream, seq, name, body = domain_event.record
+        return StoredEvent(stream, seq, name, body)
+
+    def to_domain_event(self, stored_event: StoredEvent) -> Any:
+        stream, seq, name, body = (
+            stored_event.originator_id, stored_event.originator_version, stored_event.topic, stored_event.state,
+        )
+        return JournalEvent(_checked(Record(str(stream), seq, name, body)))
+
+
+class _Frame(msgspec.Struct):
+    stream: str
+    seq: int
+    type: str
+
+
+_FRAME: Final = msgspec.json.Decoder(_Frame)
+
+
+def _checked(record: Record) -> Record:
+    """The record, if its columns and the frame of its body agree.  Raises EnvelopeMismatch."""
+    where = f"stream {record.stream} seq {record.seq}"
+    try:
+        frame = _FRAME.decode(record.body)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise EnvelopeMismatch(f"{where}: the body is no event: {error}") from None
+    for field in ("stream", "seq", "type"):
+        column, body = getattr(record, field), getattr(frame, field)
+        if column != body:
+            raise EnvelopeMismatch(f"{where}: the body says {field} {body!r}, the column {column!r}")
+    return record

@@ -1,0 +1,91 @@
+"""What the checks share: turning findings into a rung, and lining recorded events up with recomputed ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from difflib import SequenceMatcher
+
+from domain.round import events as e
+from replay.evidence import Evidence
+from replay.redecide import Redecided, redecide
+from replay.verdict import Check, CheckName, Discrepancy, Status
+
+
+def rung(name: CheckName, discrepancies: Iterable[Discrepancy], reason: str | None = None) -> Check:
+    """Discrepancies decide first, then a reason why something could not be checked."""
+    found = tuple(discrepancies)
+    if found:
+        return Check(name, Status.DISCREPANCY, found, reason)
+    return Check(name, Status.VERIFIED if reason is None else Status.NOT_CHECKABLE, (), reason)
+
+
+def why_not_recomputable(evidence: Evidence) -> str | None:
+    """Why the round can't be decided again, None if it can."""
+    if evidence.opened is None:
+        return "the record does not say how the round was opened"
+    if evidence.ruleset is None:
+        return f"the ruleset {evidence.opened.ruleset} with digest {evidence.opened.ruleset_digest} is not known here"
+    if not evidence.over:
+        return "the round is still open: its seed is not revealed yet"
+    if evidence.server_seed is None:
+        return "the revealed server seed is missing or is not 32 bytes of hex"
+    if evidence.deck is None:
+        return "the deck can't be recomputed: the stream's name or a client seed is not as it must be"
+    return None
+
+
+def recomputed(evidence: Evidence) -> Redecided | None:
+    """The round decided again, None where that can't be done."""
+    if evidence.ruleset is None or evidence.deck is None or evidence.server_seed is None:
+        return None
+    return redecide(evidence.events, evidence.ruleset, evidence.deck, evidence.server_seed)
+
+
+Pair = tuple[int | None, e.RoundEvent | None, e.RoundEvent | None]
+
+
+def lined_up(recorded: Sequence[e.RoundEvent], expected: Sequence[e.RoundEvent]) -> Iterator[Pair]:
+    """(index of the recorded event, recorded, expected), None on the side where there is no such event."""
+    matcher = SequenceMatcher(None, [_key(event) for event in recorded], [_key(event) for event in expected], False)
+    for kind, a, b, c, d in matcher.get_opcodes():
+        if kind == "equal":
+            yield from zip(range(a, b), recorded[a:b], expected[c:d], strict=True)
+            continue
+        for index in range(a, b):
+            yield index, recorded[index], None
+        for event in expected[c:d]:
+            yield None, None, event
+
+
+def _key(event: e.RoundEvent) -> tuple[str, int | None]:
+    return event.NAME, getattr(event, "box", None)
+
+
+def differences(
+    evidence: Evidence, index: int, recorded: e.RoundEvent, expected: e.RoundEvent, fields: Iterable[str]
+) -> Iterator[Discrepancy]:
+    """The fields among these in which two events of one kind differ."""
+    for field in fields:
+        ours, theirs = getattr(expected, field), getattr(recorded, field)
+        if ours != theirs:
+            yield Discrepancy(evidence.records[index].seq, recorded.NAME, field, theirs, ours)
+
+
+CARD_FIELDS: dict[type[e.RoundEvent], tuple[str, ...]] = {
+    e.CardsDealt: ("upcard",),
+    e.HandShown: ("cards",),
+    e.CardsDrawn: ("cards",),
+    e.DealerRevealed: ("cards",),
+    e.DealerCardReplaced: ("new",),
+}
+"""Fields that the deck decides (rung `deck`)."""
+
+MONEY_EVENTS: frozenset[type[e.RoundEvent]] = frozenset(
+    {e.JackpotContributed, e.BonusSettled, e.JackpotWon, e.InsuranceSettled, e.BoxSettled, e.RoundClosed}
+)
+MONEY_FIELDS: dict[type[e.RoundEvent], tuple[str, ...]] = {
+    e.DealerRevealed: ("combination",),
+    e.DealerCardReplaced: ("combination",),
+    e.RoundVoided: ("jackpot_reversed", "refunds"),
+} | {event: tuple(name for name in event.__struct_fields__ if name != "box") for event in MONEY_EVENTS}
+"""Fields that the settlement decides (rung `payout`); a whole event of MONEY_EVENTS that is missing is one too."""

@@ -1,0 +1,115 @@
+"""What a verification works on: the stored bodies of one round, read as far as they can be read.
+
+Not here: judging what was read (`checks`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+
+from domain.deal.commitment import client_entropy
+from domain.deal.shuffle import NO_BEACON, SeededDeck
+from domain.record import BodyError
+from domain.round import events as e
+from domain.round.codec import EventRecord, decode
+from domain.round.phases import Phase, next_phase
+from domain.ruleset import Ruleset
+
+Rulesets = Mapping[str, Ruleset]
+"""Rulesets by the hex digest of their document."""
+
+
+def by_digest(rulesets: Iterable[Ruleset]) -> dict[str, Ruleset]:
+    """The table that a verification looks a round's ruleset up in."""
+    return {ruleset.digest.hex(): ruleset for ruleset in rulesets}
+
+
+def round_id(stream: str) -> bytes | None:
+    """The 16 bytes of a round's id from its stream name, None if the name has none."""
+    prefix, _, text = stream.partition(":")
+    if prefix != "round" or len(text) != 32 or any(character not in "0123456789abcdef" for character in text):
+        return None
+    return bytes.fromhex(text)
+
+
+class Evidence:
+    """One round's record.  `read` has a record or the reason why there is none, body by body."""
+
+    def __init__(self, stream: str, bodies: Sequence[bytes], rulesets: Rulesets) -> None:
+        self.stream = stream
+        self.bodies = bodies
+        self.rulesets = rulesets
+        self.read: list[EventRecord | BodyError] = [_read(body) for body in bodies]
+
+    @cached_property
+    def records(self) -> list[EventRecord]:
+        """The bodies that could be read."""
+        return [record for record in self.read if not isinstance(record, BodyError)]
+
+    @cached_property
+    def events(self) -> list[e.RoundEvent]:
+        """Their events."""
+        return [record.data for record in self.records]
+
+    @cached_property
+    def opened(self) -> e.RoundOpened | None:
+        """The event that opened the round."""
+        return next((event for event in self.events if isinstance(event, e.RoundOpened)), None)
+
+    @cached_property
+    def ruleset(self) -> Ruleset | None:
+        """The ruleset that the round pins by its digest; None if no such document is known."""
+        return None if self.opened is None else self.rulesets.get(self.opened.ruleset_digest)
+
+    @cached_property
+    def server_seed(self) -> bytes | None:
+        """The revealed seed, None while it is hidden or if it is no seed."""
+        for event in self.events:
+            if isinstance(event, e.SeedRevealed):
+                return _hex(event.server_seed, 32)
+        return None
+
+    @cached_property
+    def over(self) -> bool:
+        """Whether the round has ended: its seed is out, or the phases lead to the end."""
+        phase = Phase.UNOPENED
+        for event in self.events:
+            phase = next_phase(phase, event) or phase
+        return phase is Phase.ENDED or any(isinstance(event, e.SeedRevealed) for event in self.events)
+
+    @cached_property
+    def deck(self) -> SeededDeck | None:
+        """The deck that seed, ruleset and client seeds give; None where one of them is missing."""
+        identity = round_id(self.stream)
+        if self.ruleset is None or self.server_seed is None or identity is None:
+            return None
+        seeds: list[tuple[int, bytes]] = []
+        beacon: bytes | None = NO_BEACON
+        for event in self.events:
+            if isinstance(event, e.BoxPlaced):
+                seed = _hex(event.client_seed, None)
+                if seed is None or not 1 <= event.box <= 255 or any(event.box == box for box, _ in seeds):
+                    return None
+                seeds.append((event.box, seed))
+            elif isinstance(event, e.CardsDealt) and event.beacon is not None:
+                beacon = _hex(event.beacon, 32)
+        if beacon is None or any(len(seed) > 255 for _, seed in seeds):
+            return None
+        return SeededDeck(self.server_seed, identity, self.ruleset.digest, client_entropy(sorted(seeds)), beacon)
+
+
+def _read(body: bytes) -> EventRecord | BodyError:
+    try:
+        return decode(body)
+    except BodyError as error:
+        return error
+
+
+def _hex(text: str, size: int | None) -> bytes | None:
+    """Bytes of lower-case hex of a given size, None if it isn't that."""
+    try:
+        value = bytes.fromhex(text)
+    except ValueError:
+        return None
+    return value if value.hex() == text and size in (None, len(value)) else None

@@ -1,0 +1,73 @@
+"""Decide a recorded round again: from the record only what somebody chose, everything else from rules and deck.
+
+Not here: comparing the outcome with the record (`checks`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+from domain.deal.shuffle import Deck
+from domain.round import choices as c
+from domain.round import events as e
+from domain.round.decisions import advance, reveal_seed
+from domain.round.phases import Phase
+from domain.round.refusals import Refusal
+from domain.round.state import RoundState, apply
+from domain.ruleset import Ruleset
+
+
+class Redecided(NamedTuple):
+    """The events as they should be; where the rules refuse a recorded choice, its index and the refusal."""
+
+    events: list[e.RoundEvent]
+    refused_at: int | None
+    refusal: Refusal | None
+
+
+def redecide(recorded: list[e.RoundEvent], ruleset: Ruleset, deck: Deck, server_seed: bytes) -> Redecided:
+    """Play the recorded choices again, from the opening event on."""
+    state = RoundState()
+    expected: list[e.RoundEvent] = []
+    for index, event in enumerate(recorded):
+        kind = type(event)
+        if kind is e.RoundOpened and index == 0:
+            apply(state, event)
+            expected.append(event)
+            continue
+        choose = CHOICES.get(kind)
+        if choose is None:
+            continue  # a consequence; it comes by itself
+        made = advance(state, ruleset, deck, choose(event))
+        if isinstance(made, Refusal):
+            return Redecided(expected, index, made)
+        expected += made
+    if state.phase is Phase.CLOSED or state.phase is Phase.VOIDED:
+        expected.append(reveal_seed(server_seed))
+    return Redecided(expected, None, None)
+
+
+def _place(event: e.BoxPlaced) -> c.Choice:
+    seed = bytes.fromhex(event.client_seed)
+    return c.PlaceBox(event.box, event.player, event.mode, event.ante, event.bonus, seed)
+
+
+def _deal(event: e.CardsDealt) -> c.Choice:
+    return c.Deal(event.jackpot, None if event.beacon is None else bytes.fromhex(event.beacon))
+
+
+CHOICES: Final[dict[type[e.RoundEvent], Callable[[Any], c.Choice]]] = {
+    e.BoxPlaced: _place,
+    e.CardsDealt: _deal,
+    e.ExchangeBought: lambda event: c.Exchange(box=event.box, by=event.by, discard=tuple(event.discard)),
+    e.SixthCardBought: lambda event: c.SixthCard(box=event.box, by=event.by),
+    e.SixthCardDeclined: lambda event: c.DeclineSixthCard(box=event.box, by=event.by),
+    e.InsuranceBought: lambda event: c.Insure(box=event.box, by=event.by, stake=event.stake),
+    e.BetMade: lambda event: c.Bet(box=event.box, by=event.by),
+    e.BoxFolded: lambda event: c.Fold(box=event.box, by=event.by),
+    e.DealerGameBought: lambda event: c.BuyDealerGame(box=event.box, by=event.by),
+    e.AnteTaken: lambda event: c.TakeAnte(box=event.box, by=event.by),
+    e.RoundVoided: lambda event: c.Void(event.reason),
+}
+"""Which facts are choices, and what was chosen; amounts and cards are not read from the record but an insurance stake."""
