@@ -69,5 +69,5 @@ def rank_of(card: int) -> int:
 
 def pretty_card(text: str) -> str:
     """The text a person reads: `Td` is `10♦`."""
-    rank, suit = text
-    return ("10" if rank == "T" else rank) + _SUIT_SIGNS[suit]
+    rank = "10" if text[0] == "T" else text[0]
+    return rank + _SUIT_SIGNS[text[1]]

@@ -2,8 +2,9 @@
 
 Source: docs/formats/event-record.md (tag `dp1`), RFC 8785 (JCS), RFC 6962 section 2.1 for the leaf hash.
 
-A stored body is `{"at","data","prev","seq","stream","type","v"}` in JCS.  In our profile (ASCII keys, whole numbers below
-2^53, no floats, NFC text) sorted keys without spaces are the JCS bytes; a property test holds this against `rfc8785`.
+A stored body is `{"at","data","prev","seq","stream","type","v"}` in JCS.  In our profile (ASCII keys, whole numbers
+below 2^53, no floats, NFC text) sorted keys without spaces are the JCS bytes; a property test holds this against
+`rfc8785`.
 
 Not here: what the events mean (`round.events`), where they are kept (`ops.journal`).
 """
@@ -56,7 +57,7 @@ def leaf_hash(body: bytes) -> str:
 
 
 def canonical_json(value: object) -> bytes:
-    """JCS bytes of plain values in our profile.  Raises BodyError for a float, a large integer or a key that isn't ASCII."""
+    """JCS bytes of plain values in our profile.  Raises BodyError for a float, a large integer, a key beyond ASCII."""
     _require_profile(value, "$")
     return msgspec.json.encode(value, order="sorted")
 

@@ -1,6 +1,6 @@
 """Reach the database: migrate it, connect to it under the role of the application, say in one line why it can't be.
 
-URLs are `postgresql://user:password@host:port/database`, in every form that libpq reads.  No message carries a password.
+URLs are `postgresql://user:password@host:port/database`, in every form that libpq reads.  No message has a password.
 
 Not here: what is stored (`ops.journal`), a server of our own (`ops.postgres_server`).
 """
@@ -36,7 +36,7 @@ class DatabaseUnavailable(Exception):
 
 
 def connect(url: str, role: str = APP_ROLE) -> psycopg.Connection[tuple[Any, ...]]:
-    """Open a connection in autocommit mode, under `role` where the login user may take it.  Raises DatabaseUnavailable."""
+    """Open an autocommit connection, under `role` where the login user may take it.  Raises DatabaseUnavailable."""
     with _explained(url):
         connection = psycopg.connect(connection_text(url), autocommit=True)
         take_role(connection, role)
@@ -44,7 +44,7 @@ def connect(url: str, role: str = APP_ROLE) -> psycopg.Connection[tuple[Any, ...
 
 
 def take_role(connection: psycopg.Connection[Any], role: str = APP_ROLE) -> None:
-    """Give up the rights of the login user for those of `role`; stay as we are if it isn't ours to take or not there yet."""
+    """Go on with the rights of `role` only; stay as we are if it isn't ours to take, or isn't there yet."""
     connection.execute(_TAKE_ROLE, (role,))
 
 
@@ -87,7 +87,8 @@ def is_migrated(url: str) -> bool:
     with connect(url) as connection, _explained(url):
         if connection.execute("select to_regclass('dealproof.alembic_version')").fetchone() == (None,):
             return False
-        return connection.execute("select version_num from dealproof.alembic_version").fetchall() == [(newest_revision(),)]
+        revisions = connection.execute("select version_num from dealproof.alembic_version").fetchall()
+    return revisions == [(newest_revision(),)]
 
 
 def require_migrated(url: str) -> None:

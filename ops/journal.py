@@ -34,7 +34,7 @@ from ops.recorder import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Generator, Sequence
 
     from eventsourcing.utils import EnvType
 
@@ -110,7 +110,7 @@ class Journal:
         return int(self._datastore.rows(_HEAD_POSITION)[0][0])
 
     def next_round_number(self, table_id: str) -> int:
-        """The number that the table's next round gets, from 1.  Two who ask at once get the same: one append is refused."""
+        """The number of the table's next round, from 1.  Two who ask at once get the same: one append is refused."""
         return int(self._datastore.rows(_NEXT_ROUND_NUMBER, (table_id,))[0][0])
 
     def last_rounds(self, limit: int, table: str | None = None) -> list[RoundIdentity]:
@@ -120,6 +120,24 @@ class Journal:
         else:
             rows = self._datastore.rows(_LAST_ROUNDS_OF_TABLE, (table, limit))
         return [RoundIdentity(*row) for row in rows]
+
+    def count_rounds(self) -> int:
+        """How many rounds have been opened."""
+        return int(self._datastore.rows(_COUNT_ROUNDS)[0][0])
+
+    def first_leaf_hash(self) -> str:
+        """Leaf hash of the first event there is: it tells one journal from another; empty in an empty journal."""
+        rows = self._datastore.rows(_FIRST_BODY)
+        return leaf_hash(rows[0][0]) if rows else ""
+
+    def published_rulesets(self) -> list[tuple[str, bytes]]:
+        """Stream and first body of every published ruleset."""
+        return [(stream, body) for stream, body in self._datastore.rows(_PUBLISHED)]
+
+    def stream_of(self, table_id: str, number: int) -> str | None:
+        """The stream of a table's round, None if it has no such round."""
+        rows = self._datastore.rows(_STREAM_OF, (table_id, number))
+        return rows[0][0] if rows else None
 
     def split_rounds(self, first: str = FIRST_ROUND, last: str = LAST_ROUND, parts: int = 1) -> list[tuple[str, str]]:
         """Cut the streams from `first` to `last` into at most `parts` ranges of equally many rounds.
@@ -138,7 +156,7 @@ class Journal:
 
     def read_rounds(
         self, first_stream: str = FIRST_ROUND, last_stream: str = LAST_ROUND, after: str | None = None
-    ) -> Iterator[tuple[str, list[bytes]]]:
+    ) -> Generator[tuple[str, list[bytes]]]:
         """The bodies of each stream from first to last, both included, as (stream, bodies by seq), in stream order.
 
         Begins behind `after`, to go on where a reader stopped.  Takes the memory of a thousand events.  Bodies come as
@@ -169,6 +187,18 @@ where originator_id = %b order by originator_version desc limit 1
 _HEAD_POSITION: Final = "select coalesce(max(notification_id), 0) from dealproof.events"
 
 _NEXT_ROUND_NUMBER: Final = "select coalesce(max(number), 0) + 1 from dealproof.round_identity where table_id = %b"
+
+_COUNT_ROUNDS: Final = "select count(*) from dealproof.round_identity"
+
+_FIRST_BODY: Final = "select state from dealproof.events order by notification_id limit 1"
+
+_PUBLISHED: Final = """
+select originator_id, state from dealproof.events
+where originator_id >= 'ruleset:' and originator_id < 'ruleset;' and originator_version = 0
+order by originator_id
+"""
+
+_STREAM_OF: Final = "select stream from dealproof.round_identity where table_id = %b and number = %b"
 
 # A round stream is named by a UUIDv7, so the order of names is the order of time.
 _LAST_ROUNDS: Final = """

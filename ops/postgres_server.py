@@ -28,8 +28,8 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
-from tempfile import TemporaryFile
 from typing import IO, Self
 from urllib.parse import quote
 
@@ -150,7 +150,7 @@ class EmbeddedPostgres:
 
     def _leave(self) -> None:
         try:
-            # The shared lock becomes exclusive only when nobody else has one; nobody joins now, for we hold change.lock.
+            # A shared lock becomes exclusive only when it is the last; nobody joins now, for we hold change.lock.
             fcntl.flock(self._use, fcntl.LOCK_EX | fcntl.LOCK_NB)
             self._stop()
         except BlockingIOError:
@@ -198,7 +198,7 @@ class EmbeddedPostgres:
                 self.log.replace(self.folder / "server.log.1")
             self.log.touch(mode=0o600)
             with self.log.open("ab") as output:
-                command = [binaries / "postgres", "-D", self.cluster, f"--config-file={settings}"]
+                command: list[str | Path] = [binaries / "postgres", "-D", self.cluster, f"--config-file={settings}"]
                 _started.append(_spawn(command, account, lock, output))
 
     def _stop(self) -> None:
@@ -370,11 +370,15 @@ def _one_line_errors(folder: Path) -> Iterator[None]:
 
 
 def _last_words(output: bytes) -> str:
-    """The last complaint of a log with the details after it, else its last line."""
-    lines = output.decode("utf-8", "replace").strip().splitlines() or ["it said nothing"]
+    """The complaint of a log that we have advice for, else the last one, with its details; else the last line."""
+    lines = [re.sub(r"^\S+ \S+ UTC \[\d+\] ", "", line) for line in output.decode("utf-8", "replace").splitlines()]
     complaints = [at for at, line in enumerate(lines) if re.search("FATAL:|PANIC:|error:", line)]
-    words = lines[complaints[-1]:] if complaints else lines[-1:]
-    return "; ".join(re.sub(r"^\S+ \S+ UTC \[\d+\] ", "", line).strip() for line in words)
+    if not complaints:
+        return lines[-1].strip() if lines else "it said nothing"
+    known = [at for at in complaints if any(mark in lines[at] for mark in ADVICE)]
+    at = (known or complaints)[-1]
+    details = takewhile(lambda line: re.match("DETAIL:|HINT:|\t", line), lines[at + 1:])
+    return "; ".join(line.strip() for line in [lines[at], *details])
 
 
 def _locked(path: Path, kind: int) -> int:
@@ -416,10 +420,12 @@ def _sync(folder: Path) -> None:
         os.close(descriptor)
 
 
-def _spawn(command: Sequence[str | Path], account: Account, lock: int | None, output: IO[bytes]) -> subprocess.Popen[bytes]:
+def _spawn(command: Sequence[str | Path], account: Account, lock: int | None,
+           output: IO[bytes] | int) -> subprocess.Popen[bytes]:
     """Start a child that shares with us only its output and, by inheriting it, `lock`."""
     return subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=_environment(), cwd="/", umask=0o077,
+        command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
+        env=_environment(), cwd="/", umask=0o077,
         start_new_session=True,   # Ctrl-C in our terminal is not for the server
         pass_fds=[] if lock is None else [lock],
         user=account.user, group=account.group, extra_groups=None if account == OURS else [])
@@ -427,10 +433,9 @@ def _spawn(command: Sequence[str | Path], account: Account, lock: int | None, ou
 
 def _run(command: Sequence[str | Path], account: Account, lock: int | None = None) -> tuple[int, bytes]:
     """Exit status and output of a child."""
-    with TemporaryFile() as output:
-        exit_status = _spawn(command, account, lock, output).wait()
-        output.seek(0)
-        return exit_status, output.read()
+    with _spawn(command, account, lock, subprocess.PIPE) as child:
+        output, _ = child.communicate()
+        return child.returncode, output
 
 
 def _shell(command: str, argument: object, account: Account) -> int:

@@ -18,6 +18,7 @@ from eventsourcing.persistence import BaseInfrastructureFactory
 from eventsourcing.postgres import ConnectionPool, PostgresApplicationRecorder, PostgresDatastore, PostgresFactory
 from psycopg import errors
 from psycopg.rows import DictRow, dict_row, tuple_row
+from psycopg_pool import PoolTimeout
 
 from domain.record import Record
 from ops import database
@@ -37,7 +38,7 @@ class JournalError(Exception):
 
 
 class StreamConflict(JournalError):
-    """Somebody else wrote to the stream first, or events are missing before ours: read the stream again, decide again."""
+    """Somebody else wrote to the stream first, or events are missing before ours: read it again, decide again."""
 
     def __init__(self, stream: str, expected: int, given: int) -> None:
         super().__init__(f"stream {stream}: expected seq {expected}, given {given}")
@@ -99,6 +100,11 @@ class JournalDatastore(PostgresDatastore):
             num_workers=1,
             open=False,
         )
+        try:
+            # Wait for the first connection; who doesn't makes the pool open a second one.
+            self.pool.open(wait=True, timeout=POOL_SECONDS)
+        except PoolTimeout as error:
+            raise JournalUnavailable(f"journal: {error}") from None
 
     def rows(self, query: LiteralString, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """All rows of one statement that may be sent twice: a read, or an append, which its command id makes so.
@@ -192,6 +198,6 @@ def _translated(error: psycopg.Error) -> Exception:
 
 
 def _which_round(constraint: str, detail: str) -> str:
-    # "Key (table_id, number)=(vip-1, 7) already exists."
+    # The detail reads: Key (table_id, number)=(vip-1, 7) already exists.
     values = detail.partition("=(")[2].rpartition(")")[0]
     return f"round: {constraint.removeprefix('round_identity_')} {values} is taken"

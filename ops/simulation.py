@@ -61,7 +61,7 @@ def steps(random: Random, ruleset: Ruleset, seat: Seat) -> Iterator[list[e.Round
         raise SimulationError(opened.text)
     yield [opened]
     state = fold([opened])
-    placed = [event for choice in stakes(random, ruleset, seat) for event in _made(state, ruleset, None, choice)]
+    placed = [event for choice in stakes(random, ruleset, seat.limits) for event in _made(state, ruleset, None, choice)]
     seeds = [(box.box, bytes.fromhex(box.client_seed)) for box in state.boxes]
     deck = SeededDeck(seat.server_seed, seat.round_id, ruleset.digest, client_entropy(seeds))
     void_now = random.random() < 0.004
@@ -87,14 +87,14 @@ def _made(state: RoundState, ruleset: Ruleset, deck: SeededDeck | None, choice: 
 # -- stakes
 
 
-def stakes(random: Random, ruleset: Ruleset, seat: Seat) -> list[c.PlaceBox]:
+def stakes(random: Random, ruleset: Ruleset, limits: Limits) -> list[c.PlaceBox]:
     """Boxes of one or several players, within the rules of clause 3."""
     free = list(range(1, ruleset.boxes_on_table + 1))
     placed: list[c.PlaceBox] = []
     for player in range(1, random.choice((1, 1, 1, 2, 3)) + 1):
         count = random.randint(1, ruleset.boxes_per_player)
         boxes = [box for box in free if box >= min(free)][:count] if free else []
-        ante = _ante(random, ruleset, seat.limits)
+        ante = _ante(random, ruleset, limits)
         open_boxes = dark_boxes = 0
         for box in boxes:
             dark = open_boxes >= ruleset.open_boxes_per_player or (
@@ -103,14 +103,14 @@ def stakes(random: Random, ruleset: Ruleset, seat: Seat) -> list[c.PlaceBox]:
             if dark and dark_boxes >= ruleset.dark_boxes_per_player:
                 break
             free.remove(box)
-            stake = ante if ruleset.equal_open_antes and not dark else _ante(random, ruleset, seat.limits)
+            stake = ante if ruleset.equal_open_antes and not dark else _ante(random, ruleset, limits)
             placed.append(
                 c.PlaceBox(
                     box=box,
                     player=f"player-{player}",
                     mode=e.Mode.DARK if dark else e.Mode.OPEN,
                     ante=stake,
-                    bonus=_bonus(random, ruleset, seat.limits, stake),
+                    bonus=_bonus(random, ruleset, limits, stake),
                     client_seed=random.randbytes(random.choice((0, 8, 16, 32))),
                 )
             )

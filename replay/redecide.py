@@ -70,4 +70,4 @@ CHOICES: Final[dict[type[e.RoundEvent], Callable[[Any], c.Choice]]] = {
     e.AnteTaken: lambda event: c.TakeAnte(box=event.box, by=event.by),
     e.RoundVoided: lambda event: c.Void(event.reason),
 }
-"""Which facts are choices, and what was chosen; amounts and cards are not read from the record but an insurance stake."""
+"""Which facts are choices and what was chosen; of amounts only stakes are read from the record."""

@@ -15,14 +15,14 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
-from domain.cards import CardError, DECK_SIZE, card_texts, parse_cards
+from domain.cards import DECK_SIZE, CardError, card_texts, parse_cards
 from domain.deal.shuffle import Deck, FixedDeck
 from domain.derivation import derivation
 from domain.hands import COMBINATION_NAMES, evaluate
 from domain.money import LARGEST_POT, LARGEST_STAKE
 from domain.round import choices as c
-from domain.round.decisions import advance, open_round
 from domain.round.dealer import whose_turn
+from domain.round.decisions import advance, open_round
 from domain.round.events import By, Mode, RoundEvent
 from domain.round.phases import Phase
 from domain.round.refusals import Refusal, RefusalCode
@@ -42,12 +42,12 @@ class ScenarioError(ValueError):
 class ScenarioTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The table; a key left out takes the ruleset's own default, null is no limit."""
 
-    ante_min: PositiveAmount | None | msgspec.UnsetType = msgspec.UNSET
-    ante_max: PositiveAmount | None | msgspec.UnsetType = msgspec.UNSET
-    ante_step: PositiveAmount | None | msgspec.UnsetType = msgspec.UNSET
-    bonus_min: PositiveAmount | None | msgspec.UnsetType = msgspec.UNSET
-    bonus_max: PositiveAmount | None | msgspec.UnsetType = msgspec.UNSET
-    payout_max: Annotated[int, msgspec.Meta(ge=1, le=LARGEST_POT)] | None | msgspec.UnsetType = msgspec.UNSET
+    ante_min: PositiveAmount | msgspec.UnsetType | None = msgspec.UNSET
+    ante_max: PositiveAmount | msgspec.UnsetType | None = msgspec.UNSET
+    ante_step: PositiveAmount | msgspec.UnsetType | None = msgspec.UNSET
+    bonus_min: PositiveAmount | msgspec.UnsetType | None = msgspec.UNSET
+    bonus_max: PositiveAmount | msgspec.UnsetType | None = msgspec.UNSET
+    payout_max: Annotated[int, msgspec.Meta(ge=1, le=LARGEST_POT)] | msgspec.UnsetType | None = msgspec.UNSET
     jackpot: Pot | msgspec.UnsetType = msgspec.UNSET
 
 
@@ -226,7 +226,7 @@ def _deck(texts: Sequence[str]) -> FixedDeck:
 def _limits(table: ScenarioTable, ruleset: Ruleset) -> Limits:
     """The table's limits: null is no limit, a key left out is the ruleset's default."""
     no_limit = {"ante_min": 1, "ante_max": LARGEST_STAKE, "ante_step": 1, "bonus_min": 1, "bonus_max": LARGEST_STAKE}
-    values = {}
+    values: dict[str, Any] = {}
     for name in Limits.__struct_fields__:
         value = getattr(table, name)
         if value is msgspec.UNSET:
@@ -249,7 +249,8 @@ def _choice(decision: ScenarioDecision, index: int) -> c.Choice:
         return c.Exchange(box=decision.box, discard=tuple(decision.discard))
     if not isinstance(decision.stake, msgspec.UnsetType):
         return c.Insure(box=decision.box, stake=decision.stake)
-    return make(box=decision.box)
+    choice: c.Choice = make(box=decision.box)
+    return choice
 
 
 _ACTIONS: Final[dict[str, Any]] = {

@@ -35,7 +35,7 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Discrepancy:
-    """One thing in the record that is not as it should be; `seq` is the event's place, None for the stream as a whole."""
+    """One thing in the record that is not as it should be; `seq` is the event's place, None for the whole stream."""
 
     seq: int | None
     event: str | None

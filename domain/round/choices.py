@@ -25,7 +25,7 @@ class PlaceBox:
 
 @dataclass(frozen=True, slots=True)
 class Deal:
-    """Close the bets and deal.  `jackpot` is the pot as it stands, `beacon` 32 public bytes where the table uses one."""
+    """Close the bets and deal.  `jackpot` is the pot as it stands; `beacon`: 32 public bytes where the table has one."""
 
     jackpot: int = 0
     beacon: bytes | None = None

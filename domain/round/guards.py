@@ -148,14 +148,15 @@ def _guard_deal(state: RoundState, ruleset: Ruleset, choice: c.Deal) -> Refusal 
 
 
 def _box_refusal(state: RoundState, ruleset: Ruleset, choice: c.BoxChoice) -> Refusal | None:
-    """Rule 6.1: the box exists, is the asker's, and it is its turn (a missing box is found by the caller's next step)."""
+    """Rule 6.1: the round is being played, the box exists and is the asker's."""
     if state.phase in _OVER:
         return _too_late(state, "")
     if state.phase in (Phase.UNOPENED, Phase.BETTING):
         return Refusal(RefusalCode.NOT_DEALT, "The cards are not dealt yet.", ruleset.clause("6.1"))
     box = state.box(choice.box)
     if box is None:
-        return Refusal(RefusalCode.BOX_UNKNOWN, f"Nobody plays box {choice.box!r} in this round.", ruleset.clause("3.1"))
+        text = f"Nobody plays box {choice.box!r} in this round."
+        return Refusal(RefusalCode.BOX_UNKNOWN, text, ruleset.clause("3.1"))
     if choice.player is not None and choice.player != box.player:
         return Refusal(RefusalCode.NOT_YOUR_BOX, f"Box {choice.box} is another player's.", ruleset.clause("6.1"))
     return None

@@ -32,9 +32,33 @@ class BoxState:
     """One box.  Amounts in minor units; `cards` are ids, in the order of the hand."""
 
     __slots__ = (
-        "ante", "answer", "bet", "bonus", "bonus_returned", "bonus_settled", "bought", "box", "cards", "client_seed",
-        "contribution", "dark", "discard", "draw_fee", "drew", "first_five", "folded", "hand", "hidden_draw",
-        "insurance", "insurance_outcome", "insurance_returned", "jackpot", "player", "settled", "sixth", "stage",
+        "answer",
+        "ante",
+        "bet",
+        "bonus",
+        "bonus_returned",
+        "bonus_settled",
+        "bought",
+        "box",
+        "cards",
+        "client_seed",
+        "contribution",
+        "dark",
+        "discard",
+        "draw_fee",
+        "drew",
+        "first_five",
+        "folded",
+        "hand",
+        "hidden_draw",
+        "insurance",
+        "insurance_outcome",
+        "insurance_returned",
+        "jackpot",
+        "player",
+        "settled",
+        "sixth",
+        "stage",
     )  # fmt: skip
 
     def __init__(self, event: e.BoxPlaced) -> None:

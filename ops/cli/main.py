@@ -1,0 +1,110 @@
+"""The command `dealproof`: options that hold for every command, and what an error's exit status is.
+
+Exit status: 0 done, 1 a discrepancy or a refusal was found, 2 usage or unreadable input (one line on stderr), 70 a bug
+(with its traceback), 130 interrupted.  Source: docs/formats/verdict.md.
+
+Not here: the commands themselves, one module each.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import Any, Final
+
+import click
+
+from ops.cli.output import UsageError, printable, reader_may_leave
+from ops.settings import read_settings
+
+_COMMANDS: Final = {
+    "bench": "ops.cli.bench:bench",
+    "database": "ops.cli.database:database",
+    "demo": "ops.cli.play:demo",
+    "play": "ops.cli.play:play",
+    "rng": "ops.cli.dump:rng",
+    "rounds": "ops.cli.rounds:rounds",
+    "rulesets": "ops.cli.rulesets:rulesets",
+    "scenario": "ops.cli.scenario:scenario",
+    "show": "ops.cli.rounds:show",
+    "shuffle": "ops.cli.dump:shuffle",
+    "verify": "ops.cli.verify:verify",
+}
+"""Command -> module and name: a command is imported when it is used, so that each starts as fast as it can."""
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported on use."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        module, name = _COMMANDS[cmd_name].split(":")
+        command: click.Command = getattr(importlib.import_module(module), name)
+        return command
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--home", metavar="FOLDER", help="Where data is kept (DEALPROOF_HOME).")
+@click.option("--database-url", metavar="URL", help="A PostgreSQL to use, not the embedded one (DEALPROOF_DATABASE_URL).")
+@click.option("--key-file", metavar="FILE", help="The file that seals seeds (DEALPROOF_KEY_FILE).")
+@click.version_option(package_name="dealproof")
+@click.pass_context
+def dealproof(context: click.Context, home: str | None, database_url: str | None, key_file: str | None) -> None:
+    """Audit and replay of casino poker played against the house.
+
+    Try `dealproof demo` first.  Data goes to stdout, progress and errors to stderr.
+    """
+    context.obj = read_settings(home, database_url, key_file)
+
+
+def main() -> None:
+    """Run the command line and exit with its status."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    """The exit status of a command line; errors that a user can mend are told in one line."""
+    try:
+        with reader_may_leave():
+            result: Any = dealproof.main(arguments, standalone_mode=False)
+        return result if isinstance(result, int) else 0
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()
+        return 2
+    except click.ClickException as error:
+        return _one_line(error.format_message())
+    except (KeyboardInterrupt, click.Abort):
+        return _say("interrupted", 130)
+    except Exception as error:
+        if _mendable(error):
+            return _one_line(str(error))
+        raise
+
+
+def _mendable(error: Exception) -> bool:
+    """Errors of the world outside, each of which is one line already."""
+    if isinstance(error, UsageError):
+        return True
+    names = {
+        "DatabaseUnavailable", "EnvelopeMismatch", "JournalError", "KeyFileError", "PostgresServerError",
+        "RulesetError", "ScenarioError", "SealError", "UnknownRound",
+    }  # fmt: skip
+    # By name, so that a command that needs no database does not import its driver.
+    return any(kind.__name__ in names for kind in type(error).__mro__)
+
+
+def _one_line(message: str) -> int:
+    return _say(" ".join(printable(line) for line in message.splitlines()), 2)
+
+
+def _say(message: str, status: int) -> int:
+    print(f"dealproof: {message}", file=sys.stderr)
+    return status
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,108 @@
+"""`dealproof demo` and `dealproof play`: simulated players at real tables, into the real journal.
+
+Not here: the simulation (`ops.play`), the verification (`ops.bulk_verify`).
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from random import Random
+from typing import TYPE_CHECKING
+
+import click
+
+from domain.ruleset import Ruleset
+from domain.rulesets import released_rulesets
+from ops.cli.output import UsageError, data_console
+from ops.cli.progress import progress
+from ops.settings import Settings
+
+if TYPE_CHECKING:
+    from ops.journal import Journal
+    from ops.play import Played
+
+
+@click.command()
+@click.option("--rounds", type=click.IntRange(1, 1_000_000), default=2000, show_default=True, help="How many rounds.")
+@click.option("--seed", type=int, help="Seed of the players' decisions (the cards always come from a fresh seed).")
+@click.pass_obj
+def demo(settings: Settings, rounds: int, seed: int | None) -> int:
+    """Play rounds of all four games, verify every one, show one: five minutes to the first verdict."""
+    from ops.cli.rounds import print_round
+    from ops.cli.verify import print_tally, run_verification
+    from ops.site import open_journal
+
+    console = data_console()
+    with open_journal(settings) as (url, journal):
+        played = _play(settings, url, journal, list(released_rulesets().values()), rounds, seed)
+        _print_takings(played)
+        console.print("\nNow every round in the journal is decided again from its record and compared byte for byte.")
+        tally = run_verification(settings, url, journal, workers=min(os.cpu_count() or 1, 8))
+        print_tally(tally)
+        console.print("\nOne round, as dispute staff see it:\n")
+        stream = played.richest[1]
+        print_round(journal, stream)
+    round_id = stream.removeprefix("round:")
+    console.print(
+        "\nWhat to try next:\n"
+        f"  dealproof verify {round_id}\n"
+        f"  dealproof show {round_id}\n"
+        "  dealproof rounds --last 20\n"
+        "  dealproof verify --all --json | head -1\n"
+        "  dealproof rulesets diff russian-poker@1 open-russian-poker@1\n"
+        "  dealproof play --rounds 500 --ruleset open-russian-poker@1",
+        soft_wrap=True,
+    )
+    return 1 if tally.counts["discrepancy"] else 0
+
+
+@click.command()
+@click.option("--rounds", type=click.IntRange(1, 10_000_000), default=1000, show_default=True, help="How many rounds.")
+@click.option("--ruleset", "name", help="One game only, as in russian-poker@1.")
+@click.option("--seed", type=int, help="Seed of the players' decisions (the cards always come from a fresh seed).")
+@click.pass_obj
+def play(settings: Settings, rounds: int, name: str | None, seed: int | None) -> None:
+    """Play more rounds with simulated players."""
+    from ops.site import open_journal
+
+    rulesets = released_rulesets()
+    if name is not None and name not in rulesets:
+        raise UsageError(f"--ruleset: {name!r} is not known; there are {', '.join(rulesets)}")
+    chosen = list(rulesets.values()) if name is None else [rulesets[name]]
+    with open_journal(settings) as (url, journal):
+        _print_takings(_play(settings, url, journal, chosen, rounds, seed))
+
+
+def _play(
+    settings: Settings, url: str, journal: Journal, rulesets: list[Ruleset], rounds: int, seed: int | None
+) -> Played:
+    from ops.house import House
+    from ops.play import house_tables
+    from ops.play import play as play_rounds
+    from ops.site import current_data_key
+
+    chosen_seed = secrets.randbits(32) if seed is None else seed
+    house = House(journal, current_data_key(url, settings))
+    with progress(f"Playing {rounds:,} rounds (players' seed {chosen_seed})", rounds) as advance:
+        return play_rounds(house, house_tables(rulesets), rounds, Random(chosen_seed), advance)
+
+
+def _print_takings(played: Played) -> None:
+    from rich.table import Table
+
+    table = Table(title=f"{played.rounds:,} rounds, {played.events:,} events (amounts in minor units)")
+    table.add_column("ruleset")
+    for heading in ("rounds", "voided", "boxes", "turnover", "returned", "GGR", "actual RTP"):
+        table.add_column(heading, justify="right")
+    for name, takings in sorted(played.by_ruleset.items()):
+        figures = (takings.rounds, takings.voided, takings.boxes, takings.staked, takings.returned)
+        rtp = _percent(takings.returned, takings.staked)
+        table.add_row(name, *(f"{n:,}" for n in figures), f"{takings.staked - takings.returned:,}", rtp)
+    data_console().print(table)
+
+
+def _percent(part: int, whole: int) -> str:
+    """Two decimals, rounded down, in whole numbers."""
+    hundredths = 10_000 * part // whole if whole else 0
+    return f"{hundredths // 100}.{hundredths % 100:02d} %"

@@ -1,0 +1,112 @@
+"""`dealproof rounds` and `dealproof show`: find a round, and read it as a person does.
+
+Not here: how a round is written out (`ops.cli.show`).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import click
+
+from ops.cli.output import UsageError, data_console, write_json_line
+from ops.settings import Settings
+
+if TYPE_CHECKING:
+    from ops.journal import Journal
+
+
+@click.command()
+@click.option("--last", type=click.IntRange(1, 100_000), default=10, show_default=True, help="How many, newest first.")
+@click.option("--table", help="Rounds of this table.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a round.")
+@click.pass_obj
+def rounds(settings: Settings, last: int, table: str | None, as_json: bool) -> None:
+    """List the newest rounds."""
+    from rich.table import Table
+
+    from ops.site import read_journal
+
+    listing = Table()
+    for heading in ("round", "table", "number", "ruleset", "opened (UTC)", "boxes", "state"):
+        listing.add_column(heading, no_wrap=heading == "round")
+    with read_journal(settings) as (_, journal):
+        found = [_summary(journal, identity.stream) for identity in journal.last_rounds(last, table)]
+    for summary in found:
+        if as_json:
+            write_json_line(summary)
+        else:
+            listing.add_row(*(str(value) for value in summary.values()))
+    if not as_json:
+        data_console().print(listing if found else "No rounds.")
+
+
+def _summary(journal: Journal, stream: str) -> dict[str, object]:
+    from domain.record import BodyError
+    from domain.round.codec import decode
+    from domain.round.state import fold
+
+    summary: dict[str, object] = {"round": stream.removeprefix("round:")}
+    try:
+        records = [decode(body) for _, rows in journal.read_rounds(stream, stream) for body in rows]
+        state = fold(record.data for record in records)
+    except (BodyError, ValueError) as error:
+        return summary | {"table": "", "number": "", "ruleset": "", "opened": "", "boxes": "", "state": str(error)}
+    opened = state.opened
+    return summary | {
+        "table": opened.table if opened else "",
+        "number": opened.number if opened else "",
+        "ruleset": opened.ruleset if opened else "",
+        "opened": records[0].at,
+        "boxes": len(state.boxes),
+        "state": "voided" if state.voided else state.phase,
+    }
+
+
+@click.command()
+@click.argument("round_name", metavar="ROUND")
+@click.pass_obj
+def show(settings: Settings, round_name: str) -> None:
+    """Show a round step by step, with the derivation of every payment.
+
+    ROUND is a round id (32 hex digits, dashes allowed) or TABLE/NUMBER.
+    """
+    from ops.site import read_journal
+
+    with read_journal(settings) as (_, journal):
+        print_round(journal, find_stream(journal, round_name))
+
+
+def print_round(journal: Journal, stream: str) -> None:
+    """A stored round on stdout."""
+    from domain.record import BodyError
+    from domain.round.codec import decode
+    from ops.cli.show import render_round
+    from ops.rulesets import known_rulesets
+
+    bodies = [body for _, rows in journal.read_rounds(stream, stream) for body in rows]
+    try:
+        records = [decode(body) for body in bodies]
+    except BodyError as error:
+        raise UsageError(f"round {stream.removeprefix('round:')}: can't be read: {error} (see dealproof verify)") from None
+    digest = getattr(records[0].data, "ruleset_digest", None)
+    ruleset = next((known for known in known_rulesets(journal) if known.digest.hex() == digest), None)
+    data_console().print(render_round(stream, records, ruleset))
+
+
+def find_stream(journal: Journal, name: str) -> str:
+    """The stream of a round named by its id or by TABLE/NUMBER.  Raises UsageError."""
+    plain = name.removeprefix("round:").replace("-", "").lower()
+    if re.fullmatch("[0-9a-f]{32}", plain):
+        stream = f"round:{plain}"
+        if journal.stream_head(stream) is None:
+            raise UsageError(f"round {plain}: there is no such round")
+        return stream
+    table, slash, number = name.rpartition("/")
+    if not slash or not re.fullmatch("[1-9][0-9]{0,14}", number):
+        raise UsageError(f"round {name!r}: is neither an id of 32 hex digits nor TABLE/NUMBER as in russian-poker-1/7")
+    found = journal.stream_of(table, int(number))
+    if found is None:
+        raise UsageError(f"round {name}: table {table!r} has no round {number}")
+    return found

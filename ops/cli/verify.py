@@ -1,0 +1,196 @@
+"""`dealproof verify`: is a round's record true, are all of them?
+
+Output and exit status: docs/formats/verdict.md.
+
+Not here: the verification (`replay`), reading the journal (`ops.bulk_verify`).
+"""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, datetime
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+import click
+import msgspec
+
+from domain.rulesets import released_rulesets
+from ops.cli.output import UsageError, data_console, progress_console, write_json_line
+from ops.cli.progress import progress
+from ops.settings import Settings
+
+if TYPE_CHECKING:
+    from ops.bulk_verify import Filters, Tally
+    from ops.journal import Journal
+
+SHOWN_UNCLEAN = 20
+"""How many unclean verdicts are written out for people; --json has all."""
+
+
+@click.command()
+@click.argument("round_name", metavar="[ROUND]", required=False)
+@click.option("--all", "every", is_flag=True, help="Every round that the filters let through.")
+@click.option("--since", metavar="TIME", help="Rounds opened at or after this UTC time (2026-11-30 or …T12:00:00Z).")
+@click.option("--until", metavar="TIME", help="Rounds opened before this UTC time.")
+@click.option("--table", help="Rounds of this table.")
+@click.option("--ruleset", help="Rounds under this ruleset, as in russian-poker@1.")
+@click.option("--workers", type=click.IntRange(1, 256), default=1, show_default=True, help="Processes to spread over.")
+@click.option("--afresh", is_flag=True, help="Begin again, even if an interrupted run could go on.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a round on stdout.")
+@click.pass_obj
+def verify(
+    settings: Settings,
+    round_name: str | None,
+    every: bool,
+    since: str | None,
+    until: str | None,
+    table: str | None,
+    ruleset: str | None,
+    workers: int,
+    afresh: bool,
+    as_json: bool,
+) -> int:
+    """Decide a round again from its recorded choices and its revealed seed, and compare byte for byte.
+
+    ROUND is a round id (32 hex digits, dashes allowed) or TABLE/NUMBER.  Exit status: 0 verified, 1 a discrepancy,
+    2 not checkable (a single round that is still open, or of a ruleset that is not known here) or unreadable input.
+    """
+    from ops.site import read_journal
+
+    if (round_name is None) == (not every):
+        raise UsageError("verify: name one ROUND, or --all")
+    if not every and (since or until or table or ruleset):
+        raise UsageError("verify: --since, --until, --table and --ruleset go with --all")
+    filters = _filters(since, until, table, ruleset)
+    with read_journal(settings) as (url, journal):
+        if round_name is not None:
+            return _verify_one(journal, round_name, as_json)
+        tally = run_verification(settings, url, journal, filters, workers=workers, afresh=afresh, as_json=as_json)
+    if not as_json:
+        print_tally(tally)
+    if not sum(tally.counts.values()):
+        print("dealproof: no round matches", file=sys.stderr)
+    return 1 if tally.counts["discrepancy"] else 0
+
+
+def run_verification(
+    settings: Settings,
+    url: str,
+    journal: Journal,
+    filters: Filters | None = None,
+    *,
+    workers: int = 1,
+    afresh: bool = False,
+    as_json: bool = False,
+) -> Tally:
+    """Verify with a progress bar; with `as_json` every verdict goes to stdout as it comes."""
+    from ops.bulk_verify import Filters, Manifest, RangeDone, Tally, verify_all
+
+    wanted = filters or Filters()
+    manifest = Manifest.open(settings.home / "verify", journal, wanted, version("dealproof"), afresh=afresh)
+    if manifest.finished:
+        before = sum(sum(old.counts.values()) for old in manifest.finished)
+        text = f"Going on with an interrupted run: {before:,} rounds were verified before (--afresh begins again)."
+        progress_console().print(text)
+    tally = Tally()
+    with progress("Verifying", len(manifest.ranges)) as advance:
+
+        def done(result: RangeDone) -> None:
+            tally.add(result)
+            for line in result.verdicts or (result.unclean if as_json else ()):
+                sys.stdout.buffer.write(line + b"\n")
+            advance()
+
+        verify_all(journal, url, wanted, workers=workers, every_verdict=as_json, manifest=manifest, done=done)
+    return tally
+
+
+def print_tally(tally: Tally) -> None:
+    """Counts by status, then the unclean verdicts with their first failing event."""
+    console = data_console()
+    counts = tally.counts
+    console.print(
+        f"{sum(counts.values()):,} rounds: {counts['verified']:,} verified, "
+        f"{counts['discrepancy']:,} with a discrepancy, {counts['not-checkable']:,} not checkable"
+    )
+    for line in tally.unclean[:SHOWN_UNCLEAN]:
+        console.print(f"  {_in_one_line(msgspec.json.decode(line))}", soft_wrap=True)
+    if len(tally.unclean) > SHOWN_UNCLEAN:
+        console.print(f"  … and {len(tally.unclean) - SHOWN_UNCLEAN:,} more (--json has them all)")
+
+
+def _in_one_line(verdict: dict[str, Any]) -> str:
+    for check in verdict["checks"]:
+        if check["status"] == verdict["verdict"]:
+            return f"{verdict['round']}  {verdict['verdict']} at {check['check']}: {_finding(check)}"
+    return f"{verdict['round']}  {verdict['verdict']}"
+
+
+def _finding(check: dict[str, Any]) -> str:
+    if "discrepancies" not in check:
+        return str(check.get("reason", ""))
+    where = check["event"] or "the stream" if check["seq"] is None else f"event {check['seq']} {check['event'] or ''}"
+    return f"{where.strip()}, {check['field']}: recorded {_value(check['recorded'])}, is {_value(check['recomputed'])}"
+
+
+def _value(value: object) -> str:
+    text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    return text if len(text) <= 200 else text[:197] + "..."
+
+
+def _verify_one(journal: Journal, name: str, as_json: bool) -> int:
+    from ops.cli.rounds import find_stream
+    from ops.rulesets import known_rulesets
+    from replay.evidence import by_digest
+    from replay.verify_round import verify_round
+
+    stream = find_stream(journal, name)
+    bodies = [body for _, rows in journal.read_rounds(stream, stream) for body in rows]
+    verdict = verify_round(stream, bodies, by_digest(known_rulesets(journal)))
+    if as_json:
+        write_json_line(verdict.as_json())
+    else:
+        _print_ladder(verdict.as_json())
+    return {"verified": 0, "discrepancy": 1, "not-checkable": 2}[verdict.status]
+
+
+def _print_ladder(verdict: dict[str, Any]) -> None:
+    console = data_console()
+    console.print(f"Round {verdict['round']}: {verdict['verdict']}")
+    for check in verdict["checks"]:
+        reason = f"  ({check['reason']})" if "reason" in check else ""
+        console.print(f"  {check['check']:<11} {check['status']}{reason}", soft_wrap=True)
+        for finding in check.get("discrepancies", ()):
+            console.print(f"    {_finding({**finding, 'discrepancies': ()})}", soft_wrap=True)
+
+
+# -- filters
+
+
+def _filters(since: str | None, until: str | None, table: str | None, ruleset: str | None) -> Filters:
+    from ops.bulk_verify import Filters
+    from ops.journal import FIRST_ROUND, LAST_ROUND
+
+    if ruleset is not None and "@" not in ruleset:
+        known = ", ".join(released_rulesets())
+        raise UsageError(f"--ruleset: {ruleset!r} has no version; a ruleset is named as one of {known}")
+    first = FIRST_ROUND if since is None else f"round:{_milliseconds('--since', since):012x}"
+    # The name before the first one of that moment: streams of the moment itself sort behind it.
+    last = LAST_ROUND if until is None else f"round:{_milliseconds('--until', until):012x}"
+    if first > last:
+        raise UsageError("--since: lies after --until")
+    return Filters(first, last, table, ruleset)
+
+
+def _milliseconds(option: str, text: str) -> int:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise UsageError(f"{option}: {text!r} is not a time as 2026-11-30 or 2026-11-30T12:00:00Z") from None
+    moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
+    since_epoch = moment - datetime(1970, 1, 1, tzinfo=UTC)
+    milliseconds = (since_epoch.days * 86_400 + since_epoch.seconds) * 1000 + since_epoch.microseconds // 1000
+    if milliseconds < 0:
+        raise UsageError(f"{option}: {text!r} lies before 1970")
+    return milliseconds

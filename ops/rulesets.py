@@ -1,0 +1,64 @@
+"""Rulesets in the journal: published as events, and read back for a verification.
+
+Stream `ruleset:<id>@<version>`, one event `ruleset-published.v1` with the whole document (docs/formats/ruleset.md).
+
+Not here: what a document says (`domain.ruleset`).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from domain.record import CHAIN_START, FORMAT_VERSION, Record, canonical_json
+from domain.ruleset import Ruleset, RulesetError, load_ruleset
+from domain.rulesets import released_rulesets
+from ops.clock import now
+from ops.journal import Journal, StreamConflict
+
+PUBLISHED: Final = "ruleset-published.v1"
+
+
+def publish(journal: Journal, ruleset: Ruleset) -> None:
+    """Write a ruleset's document into the journal, once."""
+    stream = f"ruleset:{ruleset.name}"
+    if journal.stream_head(stream) is not None:
+        return
+    body = canonical_json(
+        {
+            "at": now(),
+            "data": {"digest": ruleset.digest.hex(), "document": msgspec.to_builtins(ruleset.document)},
+            "prev": CHAIN_START,
+            "seq": 0,
+            "stream": stream,
+            "type": PUBLISHED,
+            "v": FORMAT_VERSION,
+        }
+    )
+    try:
+        journal.append(f"publish {ruleset.name} {now()}", body, [Record(stream, 0, PUBLISHED, body)])
+    except StreamConflict:
+        return  # somebody else has published it at the same moment
+
+
+def known_rulesets(journal: Journal) -> list[Ruleset]:
+    """The released rulesets of this program, and those that only the journal has (a casino's own versions).
+
+    For a released name the program's document stands, whatever the journal says.  A published document that can't be
+    read here (of a newer program, say) is left out: its rounds are then not checkable, and say so.
+    """
+    released = released_rulesets()
+    rulesets = list(released.values())
+    for name, body in journal.published_rulesets():
+        if name.removeprefix("ruleset:") in released:
+            continue
+        try:
+            rulesets.append(load_ruleset(bytes(msgspec.json.decode(body, type=_Published).data["document"])))
+        except (RulesetError, msgspec.DecodeError, KeyError):
+            continue
+    return rulesets
+
+
+class _Published(msgspec.Struct):
+    data: dict[str, msgspec.Raw]

@@ -1,0 +1,84 @@
+"""One installation at work: database, journal, keys and rulesets, opened for a command and closed after it.
+
+Not here: where they are (`ops.settings`), what is done with them (`ops.house`, `ops.bulk_verify`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from domain.rulesets import released_rulesets
+from ops import database
+from ops.journal import Journal
+from ops.keys import DataKey, FileKeyStore, KeyFileError, WrappedDataKey, new_data_key
+from ops.postgres_server import EmbeddedPostgres
+from ops.rulesets import publish
+from ops.settings import Settings
+
+
+@contextmanager
+def open_database(settings: Settings) -> Iterator[str]:
+    """The URL of a running database: the given one, or the embedded server's while it is in use."""
+    if settings.database_url is not None:
+        yield settings.database_url
+        return
+    with EmbeddedPostgres(settings.server_folder) as server:
+        yield server.url
+
+
+@contextmanager
+def open_journal(settings: Settings) -> Iterator[tuple[str, Journal]]:
+    """URL and journal for a command that plays: the database is migrated, every released ruleset published in it."""
+    with open_database(settings) as url:
+        database.migrate(url)
+        with Journal.open(url) as journal:
+            for ruleset in released_rulesets().values():
+                publish(journal, ruleset)
+            yield url, journal
+
+
+@contextmanager
+def read_journal(settings: Settings) -> Iterator[tuple[str, Journal]]:
+    """URL and journal for a command that only reads: an empty embedded database is made ready, a given one never."""
+    with open_database(settings) as url:
+        if settings.database_url is None:
+            database.migrate(url)
+        with Journal.open(url) as journal:
+            yield url, journal
+
+
+def current_data_key(url: str, settings: Settings) -> DataKey:
+    """The newest data key, made on first use.  Raises KeyFileError, WrappedKeyError, DatabaseUnavailable."""
+    with database.connect(url) as connection:
+        row = connection.execute(_NEWEST_KEY).fetchone()
+        if row is None:
+            key, store = new_data_key(), FileKeyStore(settings.key_file)
+            # A crash right after this leaves a key that nothing is sealed with yet; the next start uses it.
+            connection.execute(_ADD_KEY, (key.id, store.wrap_data_key(key).to_text().encode()))
+            return current_data_key(url, settings)
+    return _key_store(settings).unwrap_data_key(WrappedDataKey.from_text(bytes(row[0]).decode()))
+
+
+def data_key(url: str, settings: Settings, key_id: str) -> DataKey:
+    """The data key that a seed was sealed with."""
+    with database.connect(url) as connection:
+        row = connection.execute(_ONE_KEY, (key_id,)).fetchone()
+    if row is None:
+        raise KeyFileError(f"data key {key_id}: not in this database; was the round sealed somewhere else?")
+    return _key_store(settings).unwrap_data_key(WrappedDataKey.from_text(bytes(row[0]).decode()))
+
+
+def _key_store(settings: Settings) -> FileKeyStore:
+    """The key file that must be there already: making a new one now would lock every sealed seed away."""
+    if not settings.key_file.exists():
+        raise KeyFileError(
+            f"key file {settings.key_file}: is missing, but seeds are sealed under it; restore it from its backup "
+            "or name it with --key-file"
+        )
+    return FileKeyStore(settings.key_file)
+
+
+_NEWEST_KEY = "select wrapped from dealproof.data_key order by created_at desc, key_id limit 1"
+_ONE_KEY = "select wrapped from dealproof.data_key where key_id = %s"
+_ADD_KEY = "insert into dealproof.data_key (key_id, wrapped, created_at) values (%s, %s, now())"
