@@ -18,7 +18,7 @@ ACE: Final = 12  # rank indexes: deuce = 0 ... ace = 12
 KING: Final = 11
 
 CARD_TEXTS: Final[tuple[str, ...]] = tuple(rank + suit for rank in RANKS for suit in SUITS)
-_CARD_IDS: Final[dict[str, int]] = {text: card for card, text in enumerate(CARD_TEXTS)}
+CARD_IDS: Final[dict[str, int]] = {text: card for card, text in enumerate(CARD_TEXTS)}
 _SUIT_SIGNS: Final = {"c": "♣", "d": "♦", "h": "♥", "s": "♠"}
 
 
@@ -28,7 +28,7 @@ class CardError(ValueError):
 
 def parse_card(text: object) -> int:
     """The id of a two-letter card text.  Raises CardError that names the text."""
-    card = _CARD_IDS.get(text) if isinstance(text, str) else None
+    card = CARD_IDS.get(text) if isinstance(text, str) else None
     if card is None:
         raise CardError(_not_a_card(text))
     return card
@@ -37,9 +37,9 @@ def parse_card(text: object) -> int:
 def parse_cards(texts: Sequence[object]) -> list[int]:
     """Ids of distinct cards.  Raises CardError that names the position of what is wrong."""
     try:
-        cards = [_CARD_IDS[text] for text in texts]  # type: ignore[index]
+        cards = [CARD_IDS[text] for text in texts]  # type: ignore[index]
     except (KeyError, TypeError):  # a TypeError is a list or an object where a text belongs
-        position, text = next((p, t) for p, t in enumerate(texts) if not isinstance(t, str) or t not in _CARD_IDS)
+        position, text = next((p, t) for p, t in enumerate(texts) if not isinstance(t, str) or t not in CARD_IDS)
         raise CardError(f"card {position}: {_not_a_card(text)}") from None
     if len(set(cards)) != len(cards):
         position = next(p for p, card in enumerate(cards) if card in cards[:p])

@@ -227,7 +227,7 @@ class Manifest:
     def _with_newer_rounds(self, journal: Journal, filters: Filters) -> Manifest:
         """Rounds opened since the run began lie behind its last range."""
         last = max((last for _, last in self.ranges), default=filters.first)
-        newer = journal.split_rounds(last + "\0", filters.last, parts=_parts(journal))
+        newer = journal.split_rounds(last + "\x01", filters.last, parts=_parts(journal))
         return Manifest(self.path, [*self.ranges, *newer], self.finished)
 
 

@@ -45,13 +45,15 @@ def connect(url: str, role: str = APP_ROLE) -> psycopg.Connection[tuple[Any, ...
 
 def take_role(connection: psycopg.Connection[Any], role: str = APP_ROLE) -> None:
     """Go on with the rights of `role` only; stay as we are if it isn't ours to take, or isn't there yet."""
-    connection.execute(_TAKE_ROLE, (role,))
+    # Since PostgreSQL 16 who created a role is a member that may not take it.
+    privilege = "set" if connection.info.server_version >= 160000 else "member"
+    connection.execute(_TAKE_ROLE, (role, privilege))
 
 
 # One statement, so that taking the role costs one round trip.
 _TAKE_ROLE: Final = """
 select set_config('role', rolname, false) from pg_catalog.pg_roles
-where rolname = %s and pg_has_role(oid, 'member')
+where rolname = %s and pg_has_role(oid, %s)
 """
 
 

@@ -8,6 +8,8 @@ Not here: opening any of them (`ops.site`).
 
 from __future__ import annotations
 
+import hashlib
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,15 +27,36 @@ class Settings:
 
     @property
     def server_folder(self) -> Path:
-        """The embedded PostgreSQL's folder."""
-        return self.home / "postgresql"
+        """The embedded PostgreSQL's folder: below the home.
+
+        A server never runs as root, so for root a home that other users can't reach (as below /root) has its server's
+        folder below /var/lib/dealproof, one for each home.
+        """
+        if os.geteuid() != 0 or _others_reach(self.home):
+            return self.home / "postgresql"
+        return ROOTS_HOME / "homes" / hashlib.sha256(os.fsencode(self.home)).hexdigest()[:16]
+
+
+ROOTS_HOME = Path("/var/lib/dealproof")
+"""Root's own folder below /root would be out of reach for the user that the server runs as."""
+
+
+def _others_reach(folder: Path) -> bool:
+    existing = [path for path in (folder, *folder.parents) if path.exists()]
+    return all(path.stat().st_mode & 0o001 for path in existing if path != folder)
 
 
 def read_settings(home: str | None, database_url: str | None, key_file: str | None) -> Settings:
     """Settings from a command's options, each None to be read from the environment."""
     env = Env()
-    folder = home or env.str("DEALPROOF_HOME", "") or platformdirs.user_data_dir("dealproof", appauthor=False)
+    folder = home or env.str("DEALPROOF_HOME", "") or _default_home()
     path = Path(folder).expanduser().absolute()
     url = database_url or env.str("DEALPROOF_DATABASE_URL", "") or None
     key = key_file or env.str("DEALPROOF_KEY_FILE", "")
     return Settings(path, url, Path(key).expanduser() if key else path / "keys" / "dealproof.key")
+
+
+def _default_home() -> Path:
+    if os.geteuid() == 0:
+        return ROOTS_HOME
+    return Path(platformdirs.user_data_dir("dealproof", appauthor=False))

@@ -53,6 +53,7 @@ def current_data_key(url: str, settings: Settings) -> DataKey:
     with database.connect(url) as connection:
         row = connection.execute(_NEWEST_KEY).fetchone()
         if row is None:
+            settings.key_file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             key, store = new_data_key(), FileKeyStore(settings.key_file)
             # A crash right after this leaves a key that nothing is sealed with yet; the next start uses it.
             connection.execute(_ADD_KEY, (key.id, store.wrap_data_key(key).to_text().encode()))

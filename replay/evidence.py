@@ -5,8 +5,10 @@ Not here: judging what was read (`checks`).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from typing import Final
 
 from domain.deal.commitment import client_entropy
 from domain.deal.shuffle import NO_BEACON, SeededDeck
@@ -27,10 +29,11 @@ def by_digest(rulesets: Iterable[Ruleset]) -> dict[str, Ruleset]:
 
 def round_id(stream: str) -> bytes | None:
     """The 16 bytes of a round's id from its stream name, None if the name has none."""
-    prefix, _, text = stream.partition(":")
-    if prefix != "round" or len(text) != 32 or any(character not in "0123456789abcdef" for character in text):
-        return None
-    return bytes.fromhex(text)
+    match = _ROUND_STREAM.fullmatch(stream)
+    return None if match is None else bytes.fromhex(match[1])
+
+
+_ROUND_STREAM: Final = re.compile("round:([0-9a-f]{32})")
 
 
 class Evidence:

@@ -11,10 +11,11 @@ from typing import Any, Final, NamedTuple
 from domain.deal.shuffle import Deck
 from domain.round import choices as c
 from domain.round import events as e
-from domain.round.decisions import advance, reveal_seed
+from domain.round.dealer import Dealer
+from domain.round.decisions import reveal_seed, take
 from domain.round.phases import Phase
 from domain.round.refusals import Refusal
-from domain.round.state import RoundState, apply
+from domain.round.state import RoundState
 from domain.ruleset import Ruleset
 
 
@@ -28,24 +29,18 @@ class Redecided(NamedTuple):
 
 def redecide(recorded: list[e.RoundEvent], ruleset: Ruleset, deck: Deck, server_seed: bytes) -> Redecided:
     """Play the recorded choices again, from the opening event on."""
-    state = RoundState()
-    expected: list[e.RoundEvent] = []
+    dealer = Dealer(RoundState(), ruleset, deck)
     for index, event in enumerate(recorded):
-        kind = type(event)
-        if kind is e.RoundOpened and index == 0:
-            apply(state, event)
-            expected.append(event)
-            continue
-        choose = CHOICES.get(kind)
-        if choose is None:
-            continue  # a consequence; it comes by itself
-        made = advance(state, ruleset, deck, choose(event))
-        if isinstance(made, Refusal):
-            return Redecided(expected, index, made)
-        expected += made
-    if state.phase is Phase.CLOSED or state.phase is Phase.VOIDED:
-        expected.append(reveal_seed(server_seed))
-    return Redecided(expected, None, None)
+        choose = CHOICES.get(type(event))
+        if choose is not None:
+            refusal = take(dealer, choose(event))
+            if refusal is not None:
+                return Redecided(dealer.events, index, refusal)
+        elif index == 0:
+            dealer.note(event)  # how the round was opened is given; anything else but a choice comes by itself
+    if dealer.state.phase in (Phase.CLOSED, Phase.VOIDED):
+        dealer.note(reveal_seed(server_seed))
+    return Redecided(dealer.events, None, None)
 
 
 def _place(event: e.BoxPlaced) -> c.Choice:

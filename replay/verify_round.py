@@ -66,8 +66,9 @@ def _read_chain(stream: str, bodies: Sequence[bytes]) -> list[e.RoundEvent] | No
             record = decode(body)
         except BodyError:
             return None
-        framed = record.prev == prev and record.seq == seq and record.stream == stream and record.v == FORMAT_VERSION
-        if not framed or encode_record(record) != body:
+        if record.prev != prev or record.seq != seq or record.stream != stream or record.v != FORMAT_VERSION:
+            return None
+        if encode_record(record) != body:
             return None
         if record.at != at:
             if record.at < at or TIME_PATTERN.fullmatch(record.at) is None:

@@ -5,13 +5,12 @@ Not here: whether a choice is allowed and what it leads to (`decisions`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from domain.round.events import By, Mode
 
 
-@dataclass(frozen=True, slots=True)
-class PlaceBox:
+class PlaceBox(msgspec.Struct, frozen=True):
     """Stake a box before the deal.  `funds` is what the player has at hand, None where no account stands behind it."""
 
     box: int
@@ -23,16 +22,14 @@ class PlaceBox:
     funds: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Deal:
+class Deal(msgspec.Struct, frozen=True):
     """Close the bets and deal.  `jackpot` is the pot as it stands; `beacon`: 32 public bytes where the table has one."""
 
     jackpot: int = 0
     beacon: bytes | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BoxChoice:
+class BoxChoice(msgspec.Struct, frozen=True, kw_only=True):
     """A choice of one box.  `player` is who asks (None: the caller vouches that it is the box's own player)."""
 
     box: int
@@ -41,52 +38,43 @@ class BoxChoice:
     funds: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Exchange(BoxChoice):
+class Exchange(BoxChoice, frozen=True, kw_only=True, gc=False):
     """Give away the cards at these positions (0 to 4) of the hand; the new ones fill them in this order."""
 
     discard: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SixthCard(BoxChoice):
+class SixthCard(BoxChoice, frozen=True, kw_only=True, gc=False):
     """Buy a sixth card."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeclineSixthCard(BoxChoice):
+class DeclineSixthCard(BoxChoice, frozen=True, kw_only=True, gc=False):
     """Leave a dark box at five cards."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Insure(BoxChoice):
+class Insure(BoxChoice, frozen=True, kw_only=True, gc=False):
     """Insure the final hand."""
 
     stake: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bet(BoxChoice):
+class Bet(BoxChoice, frozen=True, kw_only=True, gc=False):
     """Stay in."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fold(BoxChoice):
+class Fold(BoxChoice, frozen=True, kw_only=True, gc=False):
     """Give up."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BuyDealerGame(BoxChoice):
+class BuyDealerGame(BoxChoice, frozen=True, kw_only=True, gc=False):
     """Pay to have the dealer's highest card replaced."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TakeAnte(BoxChoice):
+class TakeAnte(BoxChoice, frozen=True, kw_only=True, gc=False):
     """Take the ante rather than buy the dealer's game."""
 
 
-@dataclass(frozen=True, slots=True)
-class Void:
+class Void(msgspec.Struct, frozen=True):
     """End the round without a result."""
 
     reason: str

@@ -89,7 +89,7 @@ def _decode_older(body: bytes, error: Exception) -> EventRecord:
 def _record_type(event: type[RoundEvent]) -> type[Any]:
     fields = [("at", str), ("data", event), ("prev", str), ("seq", int), ("stream", str), ("v", int)]
     return msgspec.defstruct(
-        f"{event.__name__}Record", fields, tag_field="type", tag=event.NAME, frozen=True, forbid_unknown_fields=True
+        f"{event.__name__}Record", fields, tag_field="type", tag=event.NAME, frozen=True, gc=False, forbid_unknown_fields=True
     )
 
 

@@ -27,31 +27,41 @@ from domain.settlement import (
 )
 
 
+# A member of an enumeration is slow to look up in Python 3.11, and these are looked up for every event of every replay.
+_DECIDING, _REVEALED = Phase.DECIDING, Phase.REVEALED
+_WAITING, _DRAWING, _DREW = Stage.WAITING, Stage.DRAWING, Stage.DREW
+
+
 def whose_turn(state: RoundState, ruleset: Ruleset) -> BoxState | None:
     """Rule 6.1: the box that must choose now, None when nobody must."""
-    if state.phase is Phase.DECIDING:
-        if not ruleset.draws_after_all:
-            # Rule 6.7: a box finishes, with its draw, before the next one begins.
-            return next((box for box in state.boxes if box.stage is Stage.DREW or still_to_choose(box, ruleset)), None)
+    if state.phase is _DECIDING:
+        drew = None
         for box in state.boxes:
-            if still_to_choose(box, ruleset):
+            if box.stage is _WAITING and (not box.dark or ruleset.dark_sixth_card):
                 return box
-        return next((box for box in state.boxes if box.stage is Stage.DREW), None)
-    if state.phase is Phase.REVEALED and dealer_game_for_sale(state, ruleset):
-        return next((box for box in state.boxes if box.answer is None and may_buy_dealer_game(box)), None)
+            if box.stage is _DREW and drew is None:
+                if not ruleset.draws_after_all:
+                    # Rule 6.7: a box finishes, with its draw, before the next one begins.
+                    return box
+                drew = box
+        return drew
+    if state.phase is _REVEALED and dealer_game_for_sale(state, ruleset):
+        for box in state.boxes:
+            if box.answer is None and may_buy_dealer_game(box):
+                return box
     return None
 
 
 def still_to_choose(box: BoxState, ruleset: Ruleset) -> bool:
     """Whether a box has its first choice before it; rule 6.8: a dark box has none but a sixth card, where offered."""
-    return box.stage is Stage.WAITING and (not box.dark or ruleset.dark_sixth_card)
+    return box.stage is _WAITING and (not box.dark or ruleset.dark_sixth_card)
 
 
 def dealer_game_for_sale(state: RoundState, ruleset: Ruleset) -> bool:
     """Rule 8.1: the game sells it, and the dealer has no game at the first reveal."""
     if ruleset.dealer_game_half_antes is None or not state.revealed:
         return False
-    return evaluate(state.dealer).main < ruleset.qualifier
+    return state.dealer_hand().main < ruleset.qualifier
 
 
 def may_buy_dealer_game(box: BoxState) -> bool:
@@ -81,7 +91,7 @@ class Dealer:
 
     def move_on(self) -> None:
         """Make every move that is the house's, until a box must choose or the round is closed."""
-        if self.state.phase is Phase.DECIDING:
+        if self.state.phase is _DECIDING:
             self._deal_draws()
             box = whose_turn(self.state, self.ruleset)
             if box is not None:
@@ -90,18 +100,16 @@ class Dealer:
                     self.show_first_five(self.state.boxes.index(box), box)
                 return
             self._reveal()
-        if self.state.phase is Phase.REVEALED and whose_turn(self.state, self.ruleset) is None:
+        if self.state.phase is _REVEALED and whose_turn(self.state, self.ruleset) is None:
             self._showdown()
 
     # -- cards
 
     def dealt_to(self, slot: int) -> Sequence[int]:
         """Rule 4.1: the five cards dealt to the n-th box from 0; the dealer comes after the last box."""
-        deck = self._deck()
         hands = len(self.state.boxes) + 1
-        if self.ruleset.one_by_one:
-            return [deck.cards(slot + k * hands, slot + k * hands + 1)[0] for k in range(5)]
-        return deck.cards(5 * slot, 5 * slot + 5)
+        dealt = self._deck().cards(0, 5 * hands)
+        return dealt[slot::hands] if self.ruleset.one_by_one else dealt[5 * slot : 5 * slot + 5]
 
     def _deck(self) -> Deck:
         if self.deck is None:
@@ -158,7 +166,7 @@ class Dealer:
         if self.ruleset.draws_after_all and any(still_to_choose(box, self.ruleset) for box in boxes):
             return
         for box in boxes:
-            if box.stage is not Stage.DRAWING:
+            if box.stage is not _DRAWING:
                 continue
             if box.dark:
                 self.note(e.HiddenCardDrawn(box=box.box))
@@ -173,6 +181,7 @@ class Dealer:
         cards = self.dealt_to(len(self.state.boxes))
         dealer = evaluate(cards)
         self.note(e.DealerRevealed(cards=card_texts(cards), combination=COMBINATION_NAMES[dealer.main]))
+        self.state.dealer_judged = dealer
         for slot, box in enumerate(self.state.boxes):
             if box.dark:
                 hand = list(self.dealt_to(slot))
@@ -189,7 +198,7 @@ class Dealer:
 
     def _showdown(self) -> None:
         """Rule 8.2: boxes that did not buy are settled first, then the card is replaced, then the buyers."""
-        dealer = evaluate(self.state.dealer)
+        dealer = self.state.dealer_hand()
         buyers = [box for box in self.state.boxes if box.answer]
         for box in self.state.boxes:
             if not box.answer:

@@ -50,14 +50,18 @@ def decide(state: RoundState, ruleset: Ruleset, deck: Deck | None, choice: c.Cho
 
 def advance(state: RoundState, ruleset: Ruleset, deck: Deck | None, choice: c.Choice) -> list[e.RoundEvent] | Refusal:
     """As `decide`, but moves the given state on; after a refusal the state is as it was."""
-    kind = type(choice)
-    refusal = GUARDS[kind](state, ruleset, choice)
-    if refusal is not None:
-        return refusal
     dealer = Dealer(state, ruleset, deck)
-    _EFFECTS[kind](dealer, choice)
-    dealer.move_on()
-    return dealer.events
+    return take(dealer, choice) or dealer.events
+
+
+def take(dealer: Dealer, choice: c.Choice) -> Refusal | None:
+    """Have a dealer take one choice after the other, noting all events; a refused one changes nothing."""
+    kind = type(choice)
+    refusal = GUARDS[kind](dealer.state, dealer.ruleset, choice)
+    if refusal is None:
+        _EFFECTS[kind](dealer, choice)
+        dealer.move_on()
+    return refusal
 
 
 def reveal_seed(server_seed: bytes) -> e.SeedRevealed:

@@ -53,7 +53,7 @@ class Event(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     NAME: ClassVar[str]
 
 
-class RoundOpened(Event, frozen=True):
+class RoundOpened(Event, frozen=True, gc=False):
     """The house committed to a seed (rule 4.4) under one ruleset version and one table's limits."""
 
     NAME: ClassVar[str] = "round-opened.v1"
@@ -68,7 +68,7 @@ class RoundOpened(Event, frozen=True):
     table: str
 
 
-class BoxPlaced(Event, frozen=True):
+class BoxPlaced(Event, frozen=True, gc=False):
     """A player staked a box; a dark one brings its BET along (rule 3.6)."""
 
     NAME: ClassVar[str] = "box-placed.v1"
@@ -82,7 +82,7 @@ class BoxPlaced(Event, frozen=True):
     player: str
 
 
-class CardsDealt(Event, frozen=True):
+class CardsDealt(Event, frozen=True, gc=False):
     """Bets were closed and every box and the dealer got five cards (rule 4.1); the open card of the dealer (4.2)."""
 
     NAME: ClassVar[str] = "cards-dealt.v1"
@@ -92,7 +92,7 @@ class CardsDealt(Event, frozen=True):
     upcard: str
 
 
-class JackpotContributed(Event, frozen=True):
+class JackpotContributed(Event, frozen=True, gc=False):
     """A share of a bonus stake went to the pot (rule 5.3)."""
 
     NAME: ClassVar[str] = "jackpot-contributed.v1"
@@ -101,7 +101,7 @@ class JackpotContributed(Event, frozen=True):
     box: int
 
 
-class HandShown(Event, frozen=True):
+class HandShown(Event, frozen=True, gc=False):
     """A box's cards were shown: five at the deal or in turn, all of a dark box after the reveal (rule 4.3)."""
 
     NAME: ClassVar[str] = "hand-shown.v1"
@@ -110,7 +110,7 @@ class HandShown(Event, frozen=True):
     cards: list[str]
 
 
-class BonusSettled(Event, frozen=True):
+class BonusSettled(Event, frozen=True, gc=False):
     """A bonus was judged on the first five cards (rule 5.1); `returned` has the stake in it when it won."""
 
     NAME: ClassVar[str] = "bonus-settled.v1"
@@ -121,7 +121,7 @@ class BonusSettled(Event, frozen=True):
     stake: int
 
 
-class JackpotWon(Event, frozen=True):
+class JackpotWon(Event, frozen=True, gc=False):
     """A box took its share of the pot as it stood at the deal (rule 5.3)."""
 
     NAME: ClassVar[str] = "jackpot-won.v1"
@@ -132,7 +132,7 @@ class JackpotWon(Event, frozen=True):
     pot: int
 
 
-class ExchangeBought(Event, frozen=True):
+class ExchangeBought(Event, frozen=True, gc=False):
     """A box discarded the cards at these positions and paid for new ones (rule 6.4)."""
 
     NAME: ClassVar[str] = "exchange-bought.v1"
@@ -143,7 +143,7 @@ class ExchangeBought(Event, frozen=True):
     fee: int
 
 
-class SixthCardBought(Event, frozen=True):
+class SixthCardBought(Event, frozen=True, gc=False):
     """A box paid for a sixth card (rule 6.5)."""
 
     NAME: ClassVar[str] = "sixth-card-bought.v1"
@@ -153,7 +153,7 @@ class SixthCardBought(Event, frozen=True):
     fee: int
 
 
-class SixthCardDeclined(Event, frozen=True):
+class SixthCardDeclined(Event, frozen=True, gc=False):
     """A dark box stayed with its five cards (rule 6.8)."""
 
     NAME: ClassVar[str] = "sixth-card-declined.v1"
@@ -162,7 +162,7 @@ class SixthCardDeclined(Event, frozen=True):
     by: By
 
 
-class CardsDrawn(Event, frozen=True):
+class CardsDrawn(Event, frozen=True, gc=False):
     """An open box got its new cards, in the order of its discards (rule 6.7)."""
 
     NAME: ClassVar[str] = "cards-drawn.v1"
@@ -171,7 +171,7 @@ class CardsDrawn(Event, frozen=True):
     cards: list[str]
 
 
-class HiddenCardDrawn(Event, frozen=True):
+class HiddenCardDrawn(Event, frozen=True, gc=False):
     """A dark box got its sixth card face down (rule 6.8)."""
 
     NAME: ClassVar[str] = "hidden-card-drawn.v1"
@@ -179,7 +179,7 @@ class HiddenCardDrawn(Event, frozen=True):
     box: int
 
 
-class InsuranceBought(Event, frozen=True):
+class InsuranceBought(Event, frozen=True, gc=False):
     """A box insured its final hand against a dealer without a game (clauses 7.1 to 7.3)."""
 
     NAME: ClassVar[str] = "insurance-bought.v1"
@@ -189,7 +189,7 @@ class InsuranceBought(Event, frozen=True):
     stake: int
 
 
-class BetMade(Event, frozen=True):
+class BetMade(Event, frozen=True, gc=False):
     """A box stayed in (rule 6.3)."""
 
     NAME: ClassVar[str] = "bet-made.v1"
@@ -199,7 +199,7 @@ class BetMade(Event, frozen=True):
     by: By
 
 
-class BoxFolded(Event, frozen=True):
+class BoxFolded(Event, frozen=True, gc=False):
     """A box gave up its ante and fees (rule 6.2)."""
 
     NAME: ClassVar[str] = "box-folded.v1"
@@ -208,7 +208,7 @@ class BoxFolded(Event, frozen=True):
     by: By
 
 
-class DealerRevealed(Event, frozen=True):
+class DealerRevealed(Event, frozen=True, gc=False):
     """The dealer's five cards were opened; the first reveal."""
 
     NAME: ClassVar[str] = "dealer-revealed.v1"
@@ -217,7 +217,7 @@ class DealerRevealed(Event, frozen=True):
     combination: str
 
 
-class InsuranceSettled(Event, frozen=True):
+class InsuranceSettled(Event, frozen=True, gc=False):
     """An insurance was settled at the first reveal, for good (clauses 7.4 and 7.5)."""
 
     NAME: ClassVar[str] = "insurance-settled.v1"
@@ -228,7 +228,7 @@ class InsuranceSettled(Event, frozen=True):
     stake: int
 
 
-class DealerGameBought(Event, frozen=True):
+class DealerGameBought(Event, frozen=True, gc=False):
     """A box paid to have the dealer's highest card replaced (clauses 8.1 and 8.2)."""
 
     NAME: ClassVar[str] = "dealer-game-bought.v1"
@@ -238,7 +238,7 @@ class DealerGameBought(Event, frozen=True):
     fee: int
 
 
-class AnteTaken(Event, frozen=True):
+class AnteTaken(Event, frozen=True, gc=False):
     """A box asked about the dealer's game took the ante instead (rule 8.1)."""
 
     NAME: ClassVar[str] = "ante-taken.v1"
@@ -247,7 +247,7 @@ class AnteTaken(Event, frozen=True):
     by: By
 
 
-class DealerCardReplaced(Event, frozen=True):
+class DealerCardReplaced(Event, frozen=True, gc=False):
     """The dealer's highest card was replaced, for the buyers together or once more free (clauses 8.2 and 8.4)."""
 
     NAME: ClassVar[str] = "dealer-card-replaced.v1"
@@ -258,7 +258,7 @@ class DealerCardReplaced(Event, frozen=True):
     old: str
 
 
-class BoxSettled(Event, frozen=True):
+class BoxSettled(Event, frozen=True, gc=False):
     """A box's ante and BET were settled (clause 9), with the totals of the box over the whole round.
 
     `ante` and `bet` are what came back of each, winnings included; `staked` counts stakes and fees, `returned` all that
@@ -278,7 +278,7 @@ class BoxSettled(Event, frozen=True):
     staked: int
 
 
-class RoundClosed(Event, frozen=True):
+class RoundClosed(Event, frozen=True, gc=False):
     """Every box was settled; the sums over the boxes (rule 10.3)."""
 
     NAME: ClassVar[str] = "round-closed.v1"
@@ -295,7 +295,7 @@ class Refund(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     box: int
 
 
-class RoundVoided(Event, frozen=True):
+class RoundVoided(Event, frozen=True, gc=False):
     """An irrecoverable fault ended the round without a result (rule 10.2)."""
 
     NAME: ClassVar[str] = "round-voided.v1"
@@ -305,7 +305,7 @@ class RoundVoided(Event, frozen=True):
     refunds: list[Refund]
 
 
-class SeedRevealed(Event, frozen=True):
+class SeedRevealed(Event, frozen=True, gc=False):
     """The round has ended and its server seed is public, and with it the whole deck (rule 10.3)."""
 
     NAME: ClassVar[str] = "seed-revealed.v1"

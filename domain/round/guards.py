@@ -21,6 +21,9 @@ from domain.round.state import BoxState, RoundState, Stage
 from domain.ruleset import BonusStake, Limits, Ruleset, limits_problems
 from domain.settlement import insurance_limits
 
+_OVER: Final = frozenset({Phase.CLOSED, Phase.VOIDED, Phase.ENDED})
+_NOT_DEALT: Final = frozenset({Phase.UNOPENED, Phase.BETTING})
+
 Guard = Callable[[RoundState, Ruleset, Any], Refusal | None]
 
 
@@ -151,7 +154,7 @@ def _box_refusal(state: RoundState, ruleset: Ruleset, choice: c.BoxChoice) -> Re
     """Rule 6.1: the round is being played, the box exists and is the asker's."""
     if state.phase in _OVER:
         return _too_late(state, "")
-    if state.phase in (Phase.UNOPENED, Phase.BETTING):
+    if state.phase in _NOT_DEALT:
         return Refusal(RefusalCode.NOT_DEALT, "The cards are not dealt yet.", ruleset.clause("6.1"))
     box = state.box(choice.box)
     if box is None:
@@ -314,8 +317,6 @@ def _guard_void(state: RoundState, ruleset: Ruleset, choice: c.Void) -> Refusal 
         return Refusal(RefusalCode.TOO_LATE_TO_VOID, "The round is over; it can't be voided.", ruleset.clause("10.2"))
     return None
 
-
-_OVER: Final = frozenset({Phase.CLOSED, Phase.VOIDED, Phase.ENDED})
 
 
 def _too_late(state: RoundState, dealt: str) -> Refusal:

@@ -13,7 +13,7 @@ from copy import copy
 from enum import IntEnum
 from typing import Any, Final
 
-from domain.cards import parse_card
+from domain.cards import CARD_IDS, parse_card
 from domain.hands import Hand, evaluate
 from domain.round import events as e
 from domain.round.phases import TRANSITIONS, Phase
@@ -100,11 +100,6 @@ class BoxState:
         """What came back before ante and BET were settled: bonus, jackpot, insurance."""
         return self.bonus_returned + self.jackpot + self.insurance_returned
 
-    def show(self, texts: Iterable[str]) -> None:
-        """Put cards on the table."""
-        self.cards = [parse_card(text) for text in texts]
-        self.hand = None
-
     def final_hand(self) -> Hand:
         """The judgement of the shown cards."""
         if self.hand is None:
@@ -116,7 +111,7 @@ class RoundState:
     """A whole round as its events tell it."""
 
     __slots__ = (
-        "boxes", "closed", "dealer", "jackpot", "next_card", "opened", "phase", "replaced", "revealed", "server_seed",
+        "boxes", "closed", "dealer", "dealer_judged", "jackpot", "next_card", "opened", "phase", "replaced", "revealed", "server_seed",
         "upcard", "voided",
     )  # fmt: skip
 
@@ -128,6 +123,7 @@ class RoundState:
         self.jackpot = 0
         self.upcard: str | None = None
         self.dealer: list[int] = []
+        self.dealer_judged: Hand | None = None
         self.revealed = False
         self.replaced: list[e.DealerCardReplaced] = []
         self.closed: e.RoundClosed | None = None
@@ -141,6 +137,12 @@ class RoundState:
         twin.dealer = list(self.dealer)
         twin.replaced = list(self.replaced)
         return twin
+
+    def dealer_hand(self) -> Hand:
+        """The judgement of the dealer's opened cards."""
+        if self.dealer_judged is None:
+            self.dealer_judged = evaluate(self.dealer)
+        return self.dealer_judged
 
     def box(self, number: int) -> BoxState | None:
         """The box with this number, None if nobody plays it."""
@@ -159,10 +161,31 @@ def fold(events: Iterable[e.RoundEvent]) -> RoundState:
 
 
 def apply(state: RoundState, event: e.RoundEvent) -> None:
-    """Move the state on by one event.  An event without a handler is a bug and raises KeyError."""
+    """Move the state on by one event.  An event without a handler is a bug and raises KeyError.
+
+    An event of a box that nobody placed changes nothing but the phase (replay will name it).
+    """
     kind = type(event)
-    _HANDLERS[kind](state, event)
-    state.phase = TRANSITIONS[state.phase].get(kind, state.phase)
+    handler = _BOX_HANDLERS.get(kind)
+    if handler is None:
+        _ROUND_HANDLERS[kind](state, event)
+    else:
+        number = event.box  # type: ignore[union-attr]  # the table holds events of one box only
+        for box in state.boxes:
+            if box.box == number:
+                handler(state, event, box)
+                break
+    phase = TRANSITIONS[state.phase].get(kind)
+    if phase is not None:
+        state.phase = phase
+
+
+def _ids(texts: list[str]) -> list[int]:
+    """Card ids of texts; the verifier may bring a text that is no card, which raises CardError."""
+    try:
+        return [CARD_IDS[text] for text in texts]
+    except KeyError:
+        return [parse_card(text) for text in texts]
 
 
 def _opened(state: RoundState, event: e.RoundOpened) -> None:
@@ -171,7 +194,12 @@ def _opened(state: RoundState, event: e.RoundOpened) -> None:
 
 def _placed(state: RoundState, event: e.BoxPlaced) -> None:
     state.boxes.append(BoxState(event))
-    state.boxes.sort(key=lambda box: box.box)
+    if len(state.boxes) > 1:
+        state.boxes.sort(key=_number)
+
+
+def _number(box: BoxState) -> int:
+    return box.box
 
 
 def _dealt(state: RoundState, event: e.CardsDealt) -> None:
@@ -181,7 +209,7 @@ def _dealt(state: RoundState, event: e.CardsDealt) -> None:
 
 
 def _drawn(state: RoundState, event: e.CardsDrawn, box: BoxState) -> None:
-    drawn = [parse_card(text) for text in event.cards]
+    drawn = _ids(event.cards)
     state.next_card += len(drawn)
     box.stage = Stage.DREW
     box.hand = None
@@ -202,8 +230,9 @@ def _hidden_drawn(state: RoundState, event: e.HiddenCardDrawn, box: BoxState) ->
 
 
 def _shown(state: RoundState, event: e.HandShown, box: BoxState) -> None:
-    box.show(event.cards)
+    box.cards = _ids(event.cards)
     box.first_five = box.cards[:5]
+    box.hand = None
 
 
 def _contributed(state: RoundState, event: e.JackpotContributed, box: BoxState) -> None:
@@ -251,7 +280,8 @@ def _folded(state: RoundState, event: e.BoxFolded, box: BoxState) -> None:
 
 
 def _revealed(state: RoundState, event: e.DealerRevealed) -> None:
-    state.dealer = [parse_card(text) for text in event.cards]
+    state.dealer = _ids(event.cards)
+    state.dealer_judged = None
     state.revealed = True
 
 
@@ -272,6 +302,7 @@ def _ante_taken(state: RoundState, event: e.AnteTaken, box: BoxState) -> None:
 def _replaced(state: RoundState, event: e.DealerCardReplaced) -> None:
     old, new = parse_card(event.old), parse_card(event.new)
     state.dealer = [new if card == old else card for card in state.dealer]
+    state.dealer_judged = None
     state.next_card += 1
     state.replaced = [*state.replaced, event]
 
@@ -292,41 +323,31 @@ def _seed_revealed(state: RoundState, event: e.SeedRevealed) -> None:
     state.server_seed = event.server_seed
 
 
-def _of_box(handler: Callable[[RoundState, Any, BoxState], None]) -> Callable[[RoundState, Any], None]:
-    """A handler of one box's events; an event of a box nobody placed changes nothing (replay will name it)."""
-
-    def handle(state: RoundState, event: Any) -> None:
-        for box in state.boxes:
-            if box.box == event.box:
-                handler(state, event, box)
-                return
-
-    return handle
-
-
-_HANDLERS: Final[dict[type[e.RoundEvent], Callable[[RoundState, Any], None]]] = {
+_ROUND_HANDLERS: Final[dict[type[e.RoundEvent], Callable[[RoundState, Any], None]]] = {
     e.RoundOpened: _opened,
     e.BoxPlaced: _placed,
     e.CardsDealt: _dealt,
-    e.JackpotContributed: _of_box(_contributed),
-    e.HandShown: _of_box(_shown),
-    e.BonusSettled: _of_box(_bonus_settled),
-    e.JackpotWon: _of_box(_jackpot_won),
-    e.ExchangeBought: _of_box(_exchange_bought),
-    e.SixthCardBought: _of_box(_sixth_bought),
-    e.SixthCardDeclined: _of_box(_sixth_declined),
-    e.CardsDrawn: _of_box(_drawn),
-    e.HiddenCardDrawn: _of_box(_hidden_drawn),
-    e.InsuranceBought: _of_box(_insured),
-    e.BetMade: _of_box(_bet),
-    e.BoxFolded: _of_box(_folded),
     e.DealerRevealed: _revealed,
-    e.InsuranceSettled: _of_box(_insurance_settled),
-    e.DealerGameBought: _of_box(_dealer_game_bought),
-    e.AnteTaken: _of_box(_ante_taken),
     e.DealerCardReplaced: _replaced,
-    e.BoxSettled: _of_box(_settled),
     e.RoundClosed: _closed,
     e.RoundVoided: _voided,
     e.SeedRevealed: _seed_revealed,
+}
+_BOX_HANDLERS: Final[dict[type[e.RoundEvent], Callable[[RoundState, Any, BoxState], None]]] = {
+    e.JackpotContributed: _contributed,
+    e.HandShown: _shown,
+    e.BonusSettled: _bonus_settled,
+    e.JackpotWon: _jackpot_won,
+    e.ExchangeBought: _exchange_bought,
+    e.SixthCardBought: _sixth_bought,
+    e.SixthCardDeclined: _sixth_declined,
+    e.CardsDrawn: _drawn,
+    e.HiddenCardDrawn: _hidden_drawn,
+    e.InsuranceBought: _insured,
+    e.BetMade: _bet,
+    e.BoxFolded: _folded,
+    e.InsuranceSettled: _insurance_settled,
+    e.DealerGameBought: _dealer_game_bought,
+    e.AnteTaken: _ante_taken,
+    e.BoxSettled: _settled,
 }

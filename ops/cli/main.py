@@ -9,7 +9,9 @@ Not here: the commands themselves, one module each.
 from __future__ import annotations
 
 import importlib
+import signal
 import sys
+from types import FrameType
 from typing import Any, Final
 
 import click
@@ -63,6 +65,7 @@ def dealproof(context: click.Context, home: str | None, database_url: str | None
 
 def main() -> None:
     """Run the command line and exit with its status."""
+    signal.signal(signal.SIGTERM, _leave)
     sys.exit(run(sys.argv[1:]))
 
 
@@ -83,6 +86,11 @@ def run(arguments: list[str]) -> int:
         if _mendable(error):
             return _one_line(str(error))
         raise
+
+
+def _leave(number: int, _: FrameType | None) -> None:
+    """A polite kill ends as an interrupt does: what was opened is closed, the embedded server is stopped."""
+    sys.exit(128 + number)
 
 
 def _mendable(error: Exception) -> bool:

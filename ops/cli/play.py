@@ -14,6 +14,7 @@ import click
 
 from domain.ruleset import Ruleset
 from domain.rulesets import released_rulesets
+from ops.cli.columns import print_columns
 from ops.cli.output import UsageError, data_console
 from ops.cli.progress import progress
 from ops.settings import Settings
@@ -89,17 +90,13 @@ def _play(
 
 
 def _print_takings(played: Played) -> None:
-    from rich.table import Table
-
-    table = Table(title=f"{played.rounds:,} rounds, {played.events:,} events (amounts in minor units)")
-    table.add_column("ruleset")
-    for heading in ("rounds", "voided", "boxes", "turnover", "returned", "GGR", "actual RTP"):
-        table.add_column(heading, justify="right")
+    rows = [("ruleset", "rounds", "voided", "boxes", "turnover", "returned", "GGR", "actual RTP")]
     for name, takings in sorted(played.by_ruleset.items()):
-        figures = (takings.rounds, takings.voided, takings.boxes, takings.staked, takings.returned)
-        rtp = _percent(takings.returned, takings.staked)
-        table.add_row(name, *(f"{n:,}" for n in figures), f"{takings.staked - takings.returned:,}", rtp)
-    data_console().print(table)
+        counts = (f"{takings.rounds:,}", f"{takings.voided:,}", f"{takings.boxes:,}")
+        money = (f"{takings.staked:,}", f"{takings.returned:,}", f"{takings.staked - takings.returned:,}")
+        rows.append((name, *counts, *money, _percent(takings.returned, takings.staked)))
+    print(f"{played.rounds:,} rounds, {played.events:,} events (amounts in minor units)")
+    print_columns(rows, left=1)
 
 
 def _percent(part: int, whole: int) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ops.cli.columns import print_columns
 from ops.cli.output import UsageError, data_console, write_json_line
 from ops.settings import Settings
 
@@ -24,22 +25,18 @@ if TYPE_CHECKING:
 @click.pass_obj
 def rounds(settings: Settings, last: int, table: str | None, as_json: bool) -> None:
     """List the newest rounds."""
-    from rich.table import Table
-
     from ops.site import read_journal
 
-    listing = Table()
-    for heading in ("round", "table", "number", "ruleset", "opened (UTC)", "boxes", "state"):
-        listing.add_column(heading, no_wrap=heading == "round")
     with read_journal(settings) as (_, journal):
         found = [_summary(journal, identity.stream) for identity in journal.last_rounds(last, table)]
-    for summary in found:
-        if as_json:
+    if as_json:
+        for summary in found:
             write_json_line(summary)
-        else:
-            listing.add_row(*(str(value) for value in summary.values()))
-    if not as_json:
-        data_console().print(listing if found else "No rounds.")
+    elif found:
+        headings = ("round", "table", "number", "ruleset", "opened (UTC)", "boxes", "state")
+        print_columns([headings, *(tuple(str(value) for value in summary.values()) for summary in found)], left=7)
+    else:
+        print("No rounds.")
 
 
 def _summary(journal: Journal, stream: str) -> dict[str, object]:

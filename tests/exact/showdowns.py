@@ -1,8 +1,8 @@
 """Every deal of five cards to a player and five to the dealer, one of them open, counted by what a settlement asks.
 
 A settlement asks only whether the dealer has a game and which hand is higher, so the 19,933,230,517,200 deals fall into
-a million groups, each with four counts of dealer hands.  The counting looks at no payout and knows no combination: it
-takes strengths from `evaluate` and orders them.
+1,121,471 situations, each with four counts of dealer hands.  The counting looks at no payout and knows no combination:
+it takes strengths from `evaluate` and orders them.
 
 How the dealer's hands without any of the player's cards are counted.  For a set S of the player's cards let N(S) be the
 number of hands that hold S and the open card; then the wanted number is the sum of (-1)^|S| N(S) over all S (inclusion
@@ -18,11 +18,13 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import accumulate, combinations, combinations_with_replacement
 from math import comb, prod
+from operator import add
 from typing import NamedTuple
 
 from domain.hands import Combination, Hand, evaluate
 
 Ranks = tuple[int, ...]  # ascending, 0 (deuce) to 12 (ace); a rank stands once for each card
+Edges = tuple[int, int, int]  # bounds of strength: the weakest game, the player's hand, what is above it
 
 RANKS = range(13)
 HANDS = comb(52, 5)
@@ -40,46 +42,66 @@ class Against(NamedTuple):
 
 
 class Situation(NamedTuple):
-    """What the player sees, and what the dealer may hold.  It stands for `weight` pairs of a hand and an open card."""
+    """An open card the player sees, and what the dealer may hold.  It stands for `weight` deals of hand and card."""
 
-    hand: Hand
     weight: int
     against: Against
 
 
+class Deals(NamedTuple):
+    """All that may happen to one hand: situation by situation, and the sums over them."""
+
+    hand: Hand
+    situations: list[Situation]
+    altogether: Against
+
+
 class Tally:
-    """Strengths with multiplicities, to be asked how many lie below a bound."""
+    """Strengths with multiplicities, to be asked how many lie below each edge."""
 
     def __init__(self, times: Counter[int]) -> None:
         self._strengths = sorted(times)
         self._below = [0, *accumulate(times[strength] for strength in self._strengths)]
 
-    def below(self, bound: int) -> int:
-        return self._below[bisect_left(self._strengths, bound)]
+    def below(self, edges: Edges) -> tuple[int, int, int]:
+        strengths, below = self._strengths, self._below
+        game, own, above = edges
+        return (
+            below[bisect_left(strengths, game)],
+            below[bisect_left(strengths, own)],
+            below[bisect_left(strengths, above)],
+        )
 
 
-def every_situation(qualifier: Combination) -> Iterator[Situation]:
-    """All of them, hands that differ only in suits that mean nothing taken together."""
+def every_hand(qualifier: Combination) -> Iterator[Deals]:
+    """All of them by the player's hand; hands and open cards that differ in suits without a meaning come as one."""
     for ranks, hand in ranked().items():
-        yield from _situations(hand, ranks, qualifier, {held: _namings(ranks, held) for held in _holdings(ranks)})
+        held = {held: _namings(ranks, held) for held in _holdings(ranks)}
+        yield _deals(hand, ranks, qualifier, held)
     for ranks, hand in suited().items():
         # The open card is of the flush's suit, one of four, or of one of the other three.
-        yield from _situations(hand, ranks, qualifier, {ranks: 4, (): 4 * 3})
+        yield _deals(hand, ranks, qualifier, {ranks: 4, (): 4 * 3})
 
 
-def situation_of(cards: Sequence[int], upcard: int, qualifier: Combination) -> Against:
-    """The same counts for one deal."""
+def against_in(cards: Sequence[int], upcard: int, qualifier: Combination) -> Against:
+    """The counts of one deal."""
+    edges = _edges(evaluate(cards), qualifier)
     ranks = tuple(sorted(card >> 2 for card in cards))
     held = tuple(sorted(card >> 2 for card in cards if card & 3 == upcard & 3))
-    return _against(_edges(evaluate(cards), qualifier), ranks, held, upcard >> 2)
+    return _against(edges, _plain_below(edges, ranks, upcard >> 2), _flushes(held, upcard >> 2))
 
 
-def _situations(hand: Hand, ranks: Ranks, qualifier: Combination, weights: dict[Ranks, int]) -> Iterator[Situation]:
+def _deals(hand: Hand, ranks: Ranks, qualifier: Combination, weights: dict[Ranks, int]) -> Deals:
+    """The situations of a hand, given how many hands hold what of the open card's suit."""
     edges = _edges(hand, qualifier)
+    situations = []
     for upcard in RANKS:
+        plain = _plain_below(edges, ranks, upcard)
         for held, weight in weights.items():
             if weight and upcard not in held:
-                yield Situation(hand, weight, _against(edges, ranks, held, upcard))
+                situations.append(Situation(weight, _against(edges, plain, _flushes(held, upcard))))
+    sums = [sum(weight * against[kind] for weight, against in situations) for kind in range(4)]
+    return Deals(hand, situations, Against(*sums))
 
 
 # -- the player's hands
@@ -120,8 +142,8 @@ def _namings(ranks: Ranks, held: Ranks) -> int:
 # -- the dealer's hands
 
 
-def _edges(hand: Hand, qualifier: Combination) -> tuple[int, int, int]:
-    """Bounds of strength between no game, lower, equal and higher."""
+def _edges(hand: Hand, qualifier: Combination) -> Edges:
+    """Where no game ends, lower ends and equal ends; without a game of his own the player meets only higher ones."""
     game = _first_game(qualifier)
     return game, max(hand.strength, game), max(hand.strength + 1, game)
 
@@ -132,25 +154,19 @@ def _first_game(qualifier: Combination) -> int:
     return min(hand.strength for hand in hands if hand.main >= qualifier)
 
 
-def _against(edges: tuple[int, int, int], ranks: Ranks, held: Ranks, upcard: int) -> Against:
-    """Dealer hands with the open card and none of the player's, who holds `held` of the open card's suit."""
-    plain = _plain_below(edges, ranks, upcard)
-    as_ranks, as_flush = _flushes(held, upcard)
-    game, own, above = [
-        count - as_ranks.below(edge) + as_flush.below(edge) for count, edge in zip(plain, edges, strict=True)
-    ]
+def _against(edges: Edges, plain: list[int], flushes: Tally) -> Against:
+    game, own, above = map(add, plain, flushes.below(edges))
     return Against(game, own - game, above - own, DEALER_HANDS - above)
 
 
-@cache
-def _plain_below(edges: tuple[int, int, int], ranks: Ranks, upcard: int) -> list[int]:
-    """By inclusion and exclusion, flushes taken for what their ranks are worth."""
+def _plain_below(edges: Edges, ranks: Ranks, upcard: int) -> list[int]:
+    """Dealer hands below each edge, with the open card and none of the player's; flushes count by their ranks."""
+    holding = _holding()
     sums = [0, 0, 0]
     for subset, times in _signed_subsets(ranks).items():
-        tally = _holding().get(tuple(sorted((*subset, upcard))))
+        tally = holding.get(tuple(sorted((*subset, upcard))))
         if tally is not None:
-            for place, edge in enumerate(edges):
-                sums[place] += times * tally.below(edge)
+            sums = [total + times * below for total, below in zip(sums, tally.below(edges), strict=True)]
     return sums
 
 
@@ -178,11 +194,11 @@ def _holding() -> dict[Ranks, Tally]:
 
 
 @cache
-def _flushes(held: Ranks, upcard: int) -> tuple[Tally, Tally]:
-    """Five cards of the open card's suit: what their ranks are worth, and what they are worth."""
-    left = [rank for rank in RANKS if rank != upcard and rank not in held]
-    fives = [tuple(sorted((*four, upcard))) for four in combinations(left, 4)]
-    return (
-        Tally(Counter(ranked()[ranks].strength for ranks in fives)),
-        Tally(Counter(suited()[ranks].strength for ranks in fives)),
-    )
+def _flushes(held: Ranks, upcard: int) -> Tally:
+    """Hands of the open card's suit alone, of which the player holds these ranks: away from one strength, to another."""
+    moved: Counter[int] = Counter()
+    for four in combinations([rank for rank in RANKS if rank != upcard and rank not in held], 4):
+        ranks = tuple(sorted((*four, upcard)))
+        moved[ranked()[ranks].strength] -= 1
+        moved[suited()[ranks].strength] += 1
+    return Tally(moved)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
+import psycopg
 import pytest
 
 from domain.record import Record
+from ops.bench_append import append_ratio
 from ops.journal import Journal, JournalEvent, JournalMapper, StreamConflict
 
 if TYPE_CHECKING:
@@ -112,3 +114,14 @@ def test_the_process_environment_configures_nothing(
         journal.application.events.put([JournalEvent(record(ROUND, 0))])
 
         assert get(journal, ROUND) == [record(ROUND, 0)]
+
+
+def test_both_recorders_can_be_compared_and_leave_nothing_behind(server_url: str) -> None:
+    databases = "select count(*) from pg_database where starts_with(datname, 'dealproof_bench_')"
+
+    measured = append_ratio(server_url, rounds=1, repeats=1)
+
+    assert set(measured) == {"as_played", "at_once"}
+    assert all(case["ratio"] > 0 for case in measured.values())
+    with psycopg.connect(server_url) as connection:
+        assert connection.execute(databases).fetchone() == (0,)

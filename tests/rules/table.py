@@ -13,10 +13,13 @@ Not here: rounds with a seed (`ops.simulation`), scenarios as JSON (`tests/repla
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any, TypeVar
+
+import msgspec
 
 import domain.rulesets
 from domain.cards import CARD_TEXTS, parse_cards
@@ -45,7 +48,7 @@ LIMITS = Limits(ante_min=1, ante_max=100_000, ante_step=1, bonus_min=1, bonus_ma
 # Dealers that the tests meet again and again.
 NO_GAME = "Qc Jd 9h 8s 2c"
 ACE_KING = "Ac Kd 9h 8s 2c"
-PAIR_OF_TWOS = "2c 2d 9h 8s 7c"
+LOW_DEALERS = ("2c 2d Jd 8s 4c", "Ad Kh 7s 6d 3s", "Ah Kc 6s 4s 3s", "2c 2d 8c Ts 6s", "2c 2h Js 8c 5s", "2c 2d 9c 7h 4h")
 
 Kind = TypeVar("Kind", bound=e.Event)
 
@@ -95,12 +98,35 @@ def dark(number: int, hand: str = "", ante: int = 10, bonus: int = 0, player: st
     return Box(number, hand, ante, bonus, "dark", player)
 
 
+def opened_state(ruleset: Ruleset, limits: Limits = LIMITS) -> RoundState:
+    """A round that takes stakes."""
+    opened = open_round(
+        ruleset, table="t", number=1, currency="EUR", limits=limits, commitment=bytes(32), sealed_seed=""
+    )
+    assert isinstance(opened, e.RoundOpened), opened
+    state = RoundState()
+    apply(state, opened)
+    return state
+
+
+def low_dealer(taken: str) -> str:
+    """A dealer who qualifies with as little as the cards that are left allow."""
+    for dealer in LOW_DEALERS:
+        if not set(dealer.split()) & set(taken.split()):
+            return dealer
+    raise AssertionError(f"no dealer left beside {taken}")
+
+
 def laid_deck(ruleset: Ruleset, hands: list[str], draws: str = "") -> list[int]:
-    """A whole deck that deals these hands (boxes ascending, the dealer last), then these cards."""
-    parsed = [parse_cards(hand.split()) for hand in hands]
+    """A whole deck that deals these hands (boxes ascending, the dealer last), then these cards.
+
+    A hand left empty is dealt from what nothing else needs; a card laid down twice raises CardError.
+    """
+    taken = parse_cards(" ".join([*hands, draws]).split())
+    spare = [card for card in range(52) if card not in taken][::-1]
+    parsed = [parse_cards(hand.split()) or [spare.pop(0) for _ in range(5)] for hand in hands]
     first = [hand[k] for k in range(5) for hand in parsed] if ruleset.one_by_one else [x for h in parsed for x in h]
     top = first + parse_cards(draws.split())
-    assert len(set(top)) == len(top), "a card is laid down twice"
     return top + [card for card in range(52) if card not in top]
 
 
@@ -111,30 +137,28 @@ class Laid:
         self,
         ruleset: Ruleset,
         *boxes: Box,
-        dealer: str = PAIR_OF_TWOS,
+        dealer: str | None = None,
         draws: str = "",
         limits: Limits = LIMITS,
         jackpot: int = 0,
+        deck: Sequence[int] | None = None,
     ) -> None:
+        """Boxes are placed in the order given and dealt ascending; `deck` lays all 52 cards down instead of hands.
+
+        A dealer who is not given has a pair of twos, or ace-king where the twos are needed.
+        """
         self.ruleset = ruleset
         self.events: list[e.RoundEvent] = []
-        self.state = RoundState()
-        self.open(limits)
+        self.state = opened_state(ruleset, limits)
+        if self.state.opened is not None:
+            self.events.append(self.state.opened)
         ascending = sorted(boxes, key=lambda box: box.number)
-        self.cards = laid_deck(ruleset, [*(box.hand for box in ascending), dealer], draws)
-        self.deck = FixedDeck(self.cards)
-        for box in ascending:
+        hands = [box.hand for box in ascending]
+        hands.append(dealer or low_dealer(" ".join([*hands, draws])))
+        self.deck = FixedDeck(laid_deck(ruleset, hands, draws) if deck is None else deck)
+        for box in boxes:
             self.choose(box.place())
         self.choose(c.Deal(jackpot))
-
-    def open(self, limits: Limits) -> None:
-        """The first fact of the round."""
-        opened = open_round(
-            self.ruleset, table="t", number=1, currency="EUR", limits=limits, commitment=bytes(32), sealed_seed=""
-        )
-        assert isinstance(opened, e.RoundOpened), opened
-        self.events.append(opened)
-        apply(self.state, opened)
 
     def choose(self, choice: c.Choice) -> list[e.RoundEvent]:
         """Make a choice that the rules allow."""
@@ -160,7 +184,7 @@ class Laid:
         choice = spoken(words)
         if funds is not None:
             assert isinstance(choice, c.BoxChoice)
-            choice = replace(choice, funds=funds)
+            choice = msgspec.structs.replace(choice, funds=funds)
         before = picture(self.state)
         answer = advance(self.state, self.ruleset, self.deck, choice)
         assert isinstance(answer, Refusal), f"{words} was not refused: {answer}"
@@ -232,8 +256,8 @@ def spoken(words: str) -> c.Choice:
 
 
 def picture(state: RoundState) -> dict[str, Any]:
-    """Everything a state knows, as plain values; `hand` is left out, it only remembers a judgement of the cards."""
-    whole = {slot: getattr(state, slot) for slot in RoundState.__slots__ if slot != "boxes"}
+    """Everything a state knows, as plain values; two slots are left out that only remember a judgement of cards."""
+    whole = {slot: getattr(state, slot) for slot in RoundState.__slots__ if slot not in ("boxes", "dealer_judged")}
     names = [slot for slot in BoxState.__slots__ if slot != "hand"]
     whole["boxes"] = [{slot: _plain(getattr(box, slot)) for slot in names} for box in state.boxes]
     return {slot: _plain(value) for slot, value in whole.items()}
