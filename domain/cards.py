@@ -59,7 +59,7 @@ def card_text(card: int) -> str:
 
 def card_texts(cards: Iterable[int]) -> list[str]:
     """Two-letter texts of card ids, in the same order."""
-    return [CARD_TEXTS[card] for card in cards]
+    return list(map(CARD_TEXTS.__getitem__, cards))
 
 
 def rank_of(card: int) -> int:

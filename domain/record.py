@@ -11,8 +11,8 @@ Not here: what the events mean (`round.events`), where they are kept (`ops.journ
 
 from __future__ import annotations
 
-import hashlib
 import re
+from hashlib import sha256
 from typing import Final, NamedTuple
 
 import msgspec
@@ -53,7 +53,7 @@ class BodyError(ValueError):
 
 def leaf_hash(body: bytes) -> str:
     """Hex of H(0x00 || body): the chain link, and the leaf of the Merkle tree."""
-    return hashlib.sha256(b"\0" + body).hexdigest()
+    return sha256(b"\0" + body).hexdigest()
 
 
 def canonical_json(value: object) -> bytes:

@@ -23,7 +23,7 @@ class PlaceBox(msgspec.Struct, frozen=True):
 
 
 class Deal(msgspec.Struct, frozen=True):
-    """Close the bets and deal.  `jackpot` is the pot as it stands; `beacon`: 32 public bytes where the table has one."""
+    """Close the bets and deal.  `jackpot` is the pot as it stands; `beacon` 32 public bytes if the table has one."""
 
     jackpot: int = 0
     beacon: bytes | None = None

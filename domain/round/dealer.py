@@ -26,7 +26,6 @@ from domain.settlement import (
     settle_insurance,
 )
 
-
 # A member of an enumeration is slow to look up in Python 3.11, and these are looked up for every event of every replay.
 _DECIDING, _REVEALED = Phase.DECIDING, Phase.REVEALED
 _WAITING, _DRAWING, _DREW = Stage.WAITING, Stage.DRAWING, Stage.DREW
@@ -87,7 +86,9 @@ class Dealer:
 
     def box(self, number: int) -> BoxState:
         """A box that the guard has found."""
-        return next(box for box in self.state.boxes if box.box == number)
+        box = self.state.box(number)
+        assert box is not None  # the guard has looked
+        return box
 
     def move_on(self) -> None:
         """Make every move that is the house's, until a box must choose or the round is closed."""

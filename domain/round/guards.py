@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from domain.money import LARGEST_POT, LARGEST_STAKE, half_antes, is_amount
 from domain.round import choices as c
-from domain.round.dealer import dealer_game_for_sale, may_buy_dealer_game, still_to_choose, whose_turn
+from domain.round.dealer import dealer_game_for_sale, may_buy_dealer_game, whose_turn
 from domain.round.events import Mode
 from domain.round.phases import Phase
 from domain.round.refusals import Refusal, RefusalCode
@@ -52,10 +52,11 @@ def _guard_place_box(state: RoundState, ruleset: Ruleset, choice: c.PlaceBox) ->
         text = f"A client seed has at most 255 bytes; this one has {len(choice.client_seed)}."
         return Refusal(RefusalCode.CLIENT_SEED_TOO_LONG, text, ruleset.clause("4.4"))
     own = [box for box in state.boxes if box.player == choice.player]
+    limits = _limits(state)
     return (
         _boxes_refusal(ruleset, own, choice)
-        or _ante_refusal(_limits(state), ruleset, own, choice)
-        or _bonus_refusal(_limits(state), ruleset, choice)
+        or _ante_refusal(limits, ruleset, own, choice)
+        or _bonus_refusal(limits, ruleset, choice)
         or _funds_refusal(ruleset, own, choice)
     )
 
@@ -150,7 +151,7 @@ def _guard_deal(state: RoundState, ruleset: Ruleset, choice: c.Deal) -> Refusal 
 # -- decisions
 
 
-def _box_refusal(state: RoundState, ruleset: Ruleset, choice: c.BoxChoice) -> Refusal | None:
+def _asked_refusal(state: RoundState, ruleset: Ruleset, choice: c.BoxChoice) -> Refusal | None:
     """Rule 6.1: the round is being played, the box exists and is the asker's."""
     if state.phase in _OVER:
         return _too_late(state, "")
@@ -165,30 +166,31 @@ def _box_refusal(state: RoundState, ruleset: Ruleset, choice: c.BoxChoice) -> Re
     return None
 
 
-def _turn_refusal(state: RoundState, ruleset: Ruleset, choice: c.BoxChoice) -> Refusal | None:
-    """Rule 6.1, for the decisions before the reveal."""
-    refusal = _box_refusal(state, ruleset, choice)
+def _turn_refusal(state: RoundState, ruleset: Ruleset, choice: c.BoxChoice, open_only: str | None) -> Refusal | None:
+    """Rule 6.1, for the decisions before the reveal; `open_only` is the clause that keeps dark boxes out."""
+    turn = whose_turn(state, ruleset)
+    its_turn = turn is not None and turn.box == choice.box and state.phase is Phase.DECIDING
+    if its_turn and turn and choice.player in (None, turn.player) and not (turn.dark and open_only):
+        return None
+    return _why_not_its_turn(state, ruleset, choice, turn, open_only)
+
+
+def _why_not_its_turn(
+    state: RoundState, ruleset: Ruleset, choice: c.BoxChoice, turn: BoxState | None, open_only: str | None
+) -> Refusal:
+    refusal = _asked_refusal(state, ruleset, choice)
     if refusal is not None:
         return refusal
     box = _box(state, choice)
-    if box.stage is Stage.DONE or (box.dark and not still_to_choose(box, ruleset) and ruleset.dark_sixth_card):
+    if box.dark and open_only is not None:
+        text = f"Box {box.box} is played dark; only an open box can do this."
+        return Refusal(RefusalCode.DARK_BOX, text, ruleset.clause(open_only))
+    if box.stage is Stage.DONE or state.phase is not Phase.DECIDING or (turn is not None and turn.box > box.box):
         text = f"Box {box.box} has decided; it can't be revisited."
         return Refusal(RefusalCode.ALREADY_DECIDED, text, ruleset.clause("6.1"))
-    turn = whose_turn(state, ruleset)
-    if turn is not box and not (box.dark and not ruleset.dark_sixth_card):
-        whose = "the dealer's" if turn is None else f"box {turn.box}'s"
-        text = f"It is not the turn of box {box.box}; it is {whose}."
-        return Refusal(RefusalCode.OUT_OF_TURN, text, ruleset.clause("6.1"))
-    return None
-
-
-def _open_box_refusal(state: RoundState, ruleset: Ruleset, choice: c.BoxChoice, clause: str) -> Refusal | None:
-    """As _turn_refusal, and the box is an open one."""
-    refusal = _box_refusal(state, ruleset, choice)
-    if refusal is None and _box(state, choice).dark:
-        text = f"Box {choice.box} is played dark; only an open box can do this."
-        return Refusal(RefusalCode.DARK_BOX, text, ruleset.clause(clause))
-    return refusal or _turn_refusal(state, ruleset, choice)
+    whose = "nobody's" if turn is None else f"box {turn.box}'s"
+    text = f"It is not the turn of box {box.box}; it is {whose}."
+    return Refusal(RefusalCode.OUT_OF_TURN, text, ruleset.clause("6.1"))
 
 
 def _draw_refusal(ruleset: Ruleset, box: BoxState, choice: c.BoxChoice, half_ante_count: int) -> Refusal | None:
@@ -206,7 +208,7 @@ def _draw_refusal(ruleset: Ruleset, box: BoxState, choice: c.BoxChoice, half_ant
 def _guard_exchange(state: RoundState, ruleset: Ruleset, choice: c.Exchange) -> Refusal | None:
     if not ruleset.exchange_half_antes:
         return Refusal(RefusalCode.NOT_OFFERED, "This game has no exchange.", ruleset.clause("6.4"))
-    refusal = _open_box_refusal(state, ruleset, choice, "6.8")
+    refusal = _turn_refusal(state, ruleset, choice, "6.8")
     if refusal is not None:
         return refusal
     discard = choice.discard
@@ -223,26 +225,23 @@ def _guard_exchange(state: RoundState, ruleset: Ruleset, choice: c.Exchange) -> 
 def _guard_sixth_card(state: RoundState, ruleset: Ruleset, choice: c.SixthCard) -> Refusal | None:
     if ruleset.sixth_card_half_antes is None:
         return Refusal(RefusalCode.NOT_OFFERED, "This game has no sixth card.", ruleset.clause("6.5"))
-    refusal = _box_refusal(state, ruleset, choice)
-    if refusal is None and _box(state, choice).dark and not ruleset.dark_sixth_card:
-        text = f"Box {choice.box} is played dark; a dark box can't draw in this game."
-        return Refusal(RefusalCode.DARK_BOX, text, ruleset.clause("6.8"))
-    refusal = refusal or _turn_refusal(state, ruleset, choice)
+    # Rule 6.8: a dark box may buy one only where the game says so.
+    refusal = _turn_refusal(state, ruleset, choice, None if ruleset.dark_sixth_card else "6.8")
     return refusal or _draw_refusal(ruleset, _box(state, choice), choice, ruleset.sixth_card_half_antes)
 
 
 def _guard_decline_sixth_card(state: RoundState, ruleset: Ruleset, choice: c.DeclineSixthCard) -> Refusal | None:
-    refusal = _box_refusal(state, ruleset, choice)
+    refusal = _asked_refusal(state, ruleset, choice)
     if refusal is None and not (_box(state, choice).dark and ruleset.dark_sixth_card):
         text = f"Box {choice.box} is not asked about a sixth card."
         return Refusal(RefusalCode.NOT_OFFERED, text, ruleset.clause("6.8"))
-    return refusal or _turn_refusal(state, ruleset, choice)
+    return refusal or _turn_refusal(state, ruleset, choice, None)
 
 
 def _guard_insure(state: RoundState, ruleset: Ruleset, choice: c.Insure) -> Refusal | None:
     if ruleset.insurance_from is None:
         return Refusal(RefusalCode.NOT_OFFERED, "This game has no insurance.", ruleset.clause("7.1"))
-    refusal = _open_box_refusal(state, ruleset, choice, "3.6")
+    refusal = _turn_refusal(state, ruleset, choice, "3.6")
     if refusal is not None:
         return refusal
     box = _box(state, choice)
@@ -265,8 +264,10 @@ def _guard_insure(state: RoundState, ruleset: Ruleset, choice: c.Insure) -> Refu
 
 
 def _guard_bet(state: RoundState, ruleset: Ruleset, choice: c.Bet) -> Refusal | None:
-    refusal = _open_box_refusal(state, ruleset, choice, "3.6")
-    return refusal or _price_refusal(ruleset, choice, ruleset.bet_antes * _box(state, choice).ante)
+    refusal = _turn_refusal(state, ruleset, choice, "3.6")
+    if refusal is not None or choice.funds is None:
+        return refusal
+    return _price_refusal(ruleset, choice, ruleset.bet_antes * _box(state, choice).ante)
 
 
 def _price_refusal(ruleset: Ruleset, choice: c.BoxChoice, needed: int) -> Refusal | None:
@@ -278,7 +279,7 @@ def _price_refusal(ruleset: Ruleset, choice: c.BoxChoice, needed: int) -> Refusa
 
 
 def _guard_fold(state: RoundState, ruleset: Ruleset, choice: c.Fold) -> Refusal | None:
-    refusal = _open_box_refusal(state, ruleset, choice, "3.6")
+    refusal = _turn_refusal(state, ruleset, choice, "3.6")
     if refusal is None and _box(state, choice).insurance:
         text = f"Box {choice.box} is insured, so it must bet."
         return Refusal(RefusalCode.INSURED, text, ruleset.clause("7.3"))
@@ -292,7 +293,7 @@ def _guard_dealer_game(state: RoundState, ruleset: Ruleset, choice: c.BuyDealerG
     if ruleset.dealer_game_half_antes is None:
         text = "The dealer's game can't be bought in this game."
         return Refusal(RefusalCode.NOT_OFFERED, text, ruleset.clause("8.1"))
-    refusal = _box_refusal(state, ruleset, choice)
+    refusal = _asked_refusal(state, ruleset, choice)
     if refusal is not None:
         return refusal
     box = _box(state, choice)

@@ -8,7 +8,7 @@ Not here: hidden cards.  The state knows what the events show; the deck is an ar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from enum import IntEnum
 from typing import Any, Final
@@ -28,67 +28,44 @@ class Stage(IntEnum):
     DONE = 3
 
 
-class BoxState:
-    """One box.  Amounts in minor units; `cards` are ids, in the order of the hand."""
+_DARK: Final = e.Mode.DARK
 
-    __slots__ = (
-        "answer",
-        "ante",
-        "bet",
-        "bonus",
-        "bonus_returned",
-        "bonus_settled",
-        "bought",
-        "box",
-        "cards",
-        "client_seed",
-        "contribution",
-        "dark",
-        "discard",
-        "draw_fee",
-        "drew",
-        "first_five",
-        "folded",
-        "hand",
-        "hidden_draw",
-        "insurance",
-        "insurance_outcome",
-        "insurance_returned",
-        "jackpot",
-        "player",
-        "settled",
-        "sixth",
-        "stage",
-    )  # fmt: skip
+
+class BoxState:
+    """One box.  Amounts in minor units; `cards` are ids, in the order of the hand.
+
+    What has not happened yet stands as a default of the class, so that a new box costs little.
+    """
+
+    cards: Sequence[int] = ()
+    first_five: Sequence[int] = ()
+    hand: Hand | None = None
+    stage = Stage.WAITING
+    drew = False
+    sixth = False
+    discard: Sequence[int] = ()
+    draw_fee = 0
+    hidden_draw: int | None = None
+    insurance = 0
+    insurance_outcome: e.InsuranceOutcome | None = None
+    insurance_returned = 0
+    contribution = 0
+    bonus_settled = False
+    bonus_returned = 0
+    jackpot = 0
+    folded = False
+    answer: bool | None = None
+    bought = 0
+    settled: e.BoxSettled | None = None
 
     def __init__(self, event: e.BoxPlaced) -> None:
         self.box = event.box
         self.player = event.player
-        self.dark = event.mode is e.Mode.DARK
+        self.dark = event.mode is _DARK
         self.ante = event.ante
         self.bet = event.bet
         self.bonus = event.bonus
         self.client_seed = event.client_seed
-        self.cards: list[int] = []
-        self.first_five: list[int] = []
-        self.hand: Hand | None = None
-        self.stage = Stage.WAITING
-        self.drew = False
-        self.sixth = False
-        self.discard: list[int] = []
-        self.draw_fee = 0
-        self.hidden_draw: int | None = None
-        self.insurance = 0
-        self.insurance_outcome: e.InsuranceOutcome | None = None
-        self.insurance_returned = 0
-        self.contribution = 0
-        self.bonus_settled = False
-        self.bonus_returned = 0
-        self.jackpot = 0
-        self.folded = False
-        self.answer: bool | None = None
-        self.bought = 0
-        self.settled: e.BoxSettled | None = None
 
     @property
     def staked(self) -> int:
@@ -110,32 +87,26 @@ class BoxState:
 class RoundState:
     """A whole round as its events tell it."""
 
-    __slots__ = (
-        "boxes", "closed", "dealer", "dealer_judged", "jackpot", "next_card", "opened", "phase", "replaced", "revealed", "server_seed",
-        "upcard", "voided",
-    )  # fmt: skip
+    phase = Phase.UNOPENED
+    opened: e.RoundOpened | None = None
+    next_card = 0
+    jackpot = 0
+    upcard: str | None = None
+    dealer: Sequence[int] = ()
+    dealer_judged: Hand | None = None
+    revealed = False
+    replaced: Sequence[e.DealerCardReplaced] = ()
+    closed: e.RoundClosed | None = None
+    voided: e.RoundVoided | None = None
+    server_seed: str | None = None
 
     def __init__(self) -> None:
-        self.phase = Phase.UNOPENED
-        self.opened: e.RoundOpened | None = None
         self.boxes: list[BoxState] = []  # ascending
-        self.next_card = 0
-        self.jackpot = 0
-        self.upcard: str | None = None
-        self.dealer: list[int] = []
-        self.dealer_judged: Hand | None = None
-        self.revealed = False
-        self.replaced: list[e.DealerCardReplaced] = []
-        self.closed: e.RoundClosed | None = None
-        self.voided: e.RoundVoided | None = None
-        self.server_seed: str | None = None
 
     def copy(self) -> RoundState:
         """A state that can go on without touching this one."""
         twin = copy(self)
         twin.boxes = [copy(box) for box in self.boxes]
-        twin.dealer = list(self.dealer)
-        twin.replaced = list(self.replaced)
         return twin
 
     def dealer_hand(self) -> Hand:
@@ -166,11 +137,11 @@ def apply(state: RoundState, event: e.RoundEvent) -> None:
     An event of a box that nobody placed changes nothing but the phase (replay will name it).
     """
     kind = type(event)
-    handler = _BOX_HANDLERS.get(kind)
-    if handler is None:
-        _ROUND_HANDLERS[kind](state, event)
+    handler, of_box = _HANDLERS[kind]
+    if not of_box:
+        handler(state, event, None)
     else:
-        number = event.box  # type: ignore[union-attr]  # the table holds events of one box only
+        number = event.box  # type: ignore[union-attr]  # the table says which events have one
         for box in state.boxes:
             if box.box == number:
                 handler(state, event, box)
@@ -183,16 +154,16 @@ def apply(state: RoundState, event: e.RoundEvent) -> None:
 def _ids(texts: list[str]) -> list[int]:
     """Card ids of texts; the verifier may bring a text that is no card, which raises CardError."""
     try:
-        return [CARD_IDS[text] for text in texts]
+        return list(map(CARD_IDS.__getitem__, texts))
     except KeyError:
         return [parse_card(text) for text in texts]
 
 
-def _opened(state: RoundState, event: e.RoundOpened) -> None:
+def _opened(state: RoundState, event: e.RoundOpened, _: None) -> None:
     state.opened = event
 
 
-def _placed(state: RoundState, event: e.BoxPlaced) -> None:
+def _placed(state: RoundState, event: e.BoxPlaced, _: None) -> None:
     state.boxes.append(BoxState(event))
     if len(state.boxes) > 1:
         state.boxes.sort(key=_number)
@@ -202,7 +173,7 @@ def _number(box: BoxState) -> int:
     return box.box
 
 
-def _dealt(state: RoundState, event: e.CardsDealt) -> None:
+def _dealt(state: RoundState, event: e.CardsDealt, _: None) -> None:
     state.jackpot = event.jackpot
     state.upcard = event.upcard
     state.next_card = 5 * (len(state.boxes) + 1)
@@ -214,7 +185,7 @@ def _drawn(state: RoundState, event: e.CardsDrawn, box: BoxState) -> None:
     box.stage = Stage.DREW
     box.hand = None
     if box.sixth:
-        box.cards = box.cards + drawn
+        box.cards = [*box.cards, *drawn]
         return
     cards = list(box.cards)
     for position, card in zip(box.discard, drawn, strict=False):
@@ -279,7 +250,7 @@ def _folded(state: RoundState, event: e.BoxFolded, box: BoxState) -> None:
     box.stage = Stage.DONE
 
 
-def _revealed(state: RoundState, event: e.DealerRevealed) -> None:
+def _revealed(state: RoundState, event: e.DealerRevealed, _: None) -> None:
     state.dealer = _ids(event.cards)
     state.dealer_judged = None
     state.revealed = True
@@ -299,7 +270,7 @@ def _ante_taken(state: RoundState, event: e.AnteTaken, box: BoxState) -> None:
     box.answer = False
 
 
-def _replaced(state: RoundState, event: e.DealerCardReplaced) -> None:
+def _replaced(state: RoundState, event: e.DealerCardReplaced, _: None) -> None:
     old, new = parse_card(event.old), parse_card(event.new)
     state.dealer = [new if card == old else card for card in state.dealer]
     state.dealer_judged = None
@@ -311,43 +282,44 @@ def _settled(state: RoundState, event: e.BoxSettled, box: BoxState) -> None:
     box.settled = event
 
 
-def _closed(state: RoundState, event: e.RoundClosed) -> None:
+def _closed(state: RoundState, event: e.RoundClosed, _: None) -> None:
     state.closed = event
 
 
-def _voided(state: RoundState, event: e.RoundVoided) -> None:
+def _voided(state: RoundState, event: e.RoundVoided, _: None) -> None:
     state.voided = event
 
 
-def _seed_revealed(state: RoundState, event: e.SeedRevealed) -> None:
+def _seed_revealed(state: RoundState, event: e.SeedRevealed, _: None) -> None:
     state.server_seed = event.server_seed
 
 
-_ROUND_HANDLERS: Final[dict[type[e.RoundEvent], Callable[[RoundState, Any], None]]] = {
-    e.RoundOpened: _opened,
-    e.BoxPlaced: _placed,
-    e.CardsDealt: _dealt,
-    e.DealerRevealed: _revealed,
-    e.DealerCardReplaced: _replaced,
-    e.RoundClosed: _closed,
-    e.RoundVoided: _voided,
-    e.SeedRevealed: _seed_revealed,
+Handler = Callable[[RoundState, Any, Any], None]
+
+_HANDLERS: Final[dict[type[e.RoundEvent], tuple[Handler, bool]]] = {
+    e.RoundOpened: (_opened, False),
+    e.BoxPlaced: (_placed, False),
+    e.CardsDealt: (_dealt, False),
+    e.DealerRevealed: (_revealed, False),
+    e.DealerCardReplaced: (_replaced, False),
+    e.RoundClosed: (_closed, False),
+    e.RoundVoided: (_voided, False),
+    e.SeedRevealed: (_seed_revealed, False),
+    e.JackpotContributed: (_contributed, True),
+    e.HandShown: (_shown, True),
+    e.BonusSettled: (_bonus_settled, True),
+    e.JackpotWon: (_jackpot_won, True),
+    e.ExchangeBought: (_exchange_bought, True),
+    e.SixthCardBought: (_sixth_bought, True),
+    e.SixthCardDeclined: (_sixth_declined, True),
+    e.CardsDrawn: (_drawn, True),
+    e.HiddenCardDrawn: (_hidden_drawn, True),
+    e.InsuranceBought: (_insured, True),
+    e.BetMade: (_bet, True),
+    e.BoxFolded: (_folded, True),
+    e.InsuranceSettled: (_insurance_settled, True),
+    e.DealerGameBought: (_dealer_game_bought, True),
+    e.AnteTaken: (_ante_taken, True),
+    e.BoxSettled: (_settled, True),
 }
-_BOX_HANDLERS: Final[dict[type[e.RoundEvent], Callable[[RoundState, Any, BoxState], None]]] = {
-    e.JackpotContributed: _contributed,
-    e.HandShown: _shown,
-    e.BonusSettled: _bonus_settled,
-    e.JackpotWon: _jackpot_won,
-    e.ExchangeBought: _exchange_bought,
-    e.SixthCardBought: _sixth_bought,
-    e.SixthCardDeclined: _sixth_declined,
-    e.CardsDrawn: _drawn,
-    e.HiddenCardDrawn: _hidden_drawn,
-    e.InsuranceBought: _insured,
-    e.BetMade: _bet,
-    e.BoxFolded: _folded,
-    e.InsuranceSettled: _insurance_settled,
-    e.DealerGameBought: _dealer_game_bought,
-    e.AnteTaken: _ante_taken,
-    e.BoxSettled: _settled,
-}
+"""Every event's handler, and whether it is one of a box, which then is the third argument."""

@@ -114,9 +114,8 @@ def _print_ruleset(ruleset: Ruleset) -> None:
     for name, parameter in _by_clause(ruleset):
         table.add_row(ruleset.clause(parameter.clause), "\n".join(sentences(name, parameter.value)), parameter.source)
     console = data_console()
-    title = f"{document.title.en} / {document.title.ru}"
-    console.print(f"{ruleset.name}  {printable(title)}", style="bold")
-    console.print(f"digest {ruleset.digest.hex()}")
+    console.print(f"{ruleset.name}  {printable(document.title.en)}", style="bold")
+    console.print(f"{printable(document.title.ru)}\ndigest {ruleset.digest.hex()}")
     console.print("Amounts in minor units. Source: text, the game's own rules say so; house, decided here.\n")
     console.print(table)
 

@@ -20,11 +20,11 @@ from domain.cards import CARD_TEXTS, DECK_SIZE, card_texts, pretty_card
 from domain.derivation import Line, derivation
 from domain.hands import COMBINATION_NAMES, evaluate
 from domain.round import events as e
-from domain.round.codec import EventRecord, encode_record
+from domain.round.codec import EventRecord
 from domain.round.state import BoxState, RoundState, fold
 from domain.ruleset import Limits, Ruleset
 from ops.cli.output import data_console, printable
-from replay.evidence import Evidence
+from replay.evidence import Evidence, by_digest
 
 Money = Callable[[int], str]
 
@@ -36,8 +36,8 @@ def print_round(stream: str, records: Sequence[EventRecord], ruleset: Ruleset | 
 
 def render_round(stream: str, records: Sequence[EventRecord], ruleset: Ruleset | None) -> RenderableType:
     """A round from its decoded events in stream order, and the ruleset that it pins (None: not known here)."""
-    rulesets = {} if ruleset is None else {ruleset.digest.hex(): ruleset}
-    evidence = Evidence(stream, [encode_record(record) for record in records], rulesets)
+    evidence = Evidence(stream, (), by_digest([] if ruleset is None else [ruleset]))
+    evidence.read = list(records)  # decoded already
     money = _money_of(evidence.opened)
     parts = [*_header(evidence, records), *_steps(records, money)]
     try:

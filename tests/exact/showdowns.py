@@ -195,7 +195,7 @@ def _holding() -> dict[Ranks, Tally]:
 
 @cache
 def _flushes(held: Ranks, upcard: int) -> Tally:
-    """Hands of the open card's suit alone, of which the player holds these ranks: away from one strength, to another."""
+    """Hands all of the open card's suit, of which the player holds these ranks: from the one strength to the other."""
     moved: Counter[int] = Counter()
     for four in combinations([rank for rank in RANKS if rank != upcard and rank not in held], 4):
         ranks = tuple(sorted((*four, upcard)))

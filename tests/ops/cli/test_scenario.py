@@ -202,7 +202,9 @@ def test_a_reader_that_leaves_early_ends_it_without_a_word() -> None:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     ) as process:
-        assert process.stdin and process.stdout and process.stderr
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
         process.stdout.close()
         with suppress(BrokenPipeError):  # the command has gone before it read everything
             process.stdin.write(many)
