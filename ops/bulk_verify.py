@@ -17,20 +17,20 @@ from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExe
 from dataclasses import dataclass, field
 from multiprocessing import get_context
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
 from domain.record import BodyError
 from domain.round.codec import decode
 from domain.round.events import RoundOpened
-from domain.ruleset import load_ruleset
 from ops.journal import FIRST_ROUND, LAST_ROUND, Journal
 from ops.rulesets import known_rulesets
-from replay.evidence import by_digest
+from replay.evidence import Rulesets, by_digest
 from replay.verdict import Status
 from replay.verify_round import verify_round
 
-ROUNDS_A_RANGE = 2000
+ROUNDS_A_RANGE = 1000
 """Small enough that an interrupt loses seconds, large enough that a range's start costs nothing."""
 
 
@@ -44,10 +44,8 @@ class Filters(msgspec.Struct, frozen=True):
 
 
 class Work(msgspec.Struct, frozen=True):
-    """One range for a worker, all that it needs: plain values that cross a process border."""
+    """One range for a worker: plain values that cross a process border."""
 
-    url: str
-    documents: list[bytes]
     filters: Filters
     first: str
     last: str
@@ -88,28 +86,29 @@ def verify_all(
     done: Callable[[RangeDone], None],
 ) -> None:
     """Verify every round that the filters let through; `done` hears of each range as it is finished."""
-    documents = [msgspec.json.encode(ruleset.document, order="sorted") for ruleset in known_rulesets(journal)]
     finished = {(old.first, old.last) for old in manifest.finished}
     for old in manifest.finished:
         done(old)
     work = (
-        Work(url, documents, filters, first, last, every_verdict)
+        Work(filters, first, last, every_verdict)
         for first, last in manifest.ranges
         if (first, last) not in finished
     )
-    for result in _results(work, workers):
+    if workers == 1:
+        rulesets = by_digest(known_rulesets(journal))
+        results = (verify_range(item, journal, rulesets) for item in work)
+    else:
+        results = _spread_over_processes(url, work, workers)
+    for result in results:
         manifest.keep(result)
         done(result)
     manifest.remove()
 
 
-def _results(work: Iterator[Work], workers: int) -> Iterator[RangeDone]:
+def _spread_over_processes(url: str, work: Iterator[Work], workers: int) -> Iterator[RangeDone]:
     """Results as they come; a few ranges wait ahead of the workers, not all of them."""
-    if workers == 1:
-        yield from map(verify_range, work)
-        return
     context = get_context("spawn")
-    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_note_parent, initargs=(os.getpid(),))
+    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_begin_worker, initargs=(url, os.getpid()))
     try:
         yield from spread(pool, work, 2 * workers)
     except BaseException:
@@ -123,7 +122,7 @@ def spread(pool: Executor, work: Iterator[Work], ahead: int) -> Iterator[RangeDo
     """Run work on any executor of `concurrent.futures`, at most `ahead` ranges at once."""
     running: set[Future[RangeDone]] = set()
     for item in work:
-        running.add(pool.submit(verify_range, item))
+        running.add(pool.submit(_work, item))
         if len(running) >= ahead:
             ready, running = wait(running, return_when=FIRST_COMPLETED)
             yield from (future.result() for future in ready)
@@ -132,25 +131,22 @@ def spread(pool: Executor, work: Iterator[Work], ahead: int) -> Iterator[RangeDo
         yield from (future.result() for future in ready)
 
 
-def verify_range(work: Work) -> RangeDone:
+def verify_range(work: Work, journal: Journal, rulesets: Rulesets) -> RangeDone:
     """Verify the rounds of one range, from the database."""
-    rulesets = by_digest(load_ruleset(document) for document in work.documents)
     counts: Counter[str] = Counter()
     unclean: list[bytes] = []
     verdicts: list[bytes] = []
-    with Journal.open(work.url) as journal:
-        for stream, bodies in journal.read_rounds(work.first, work.last):
-            _stop_without_parent()
-            if not _wanted(work.filters, bodies):
-                continue
-            verdict = verify_round(stream, bodies, rulesets)
-            counts[verdict.status] += 1
-            if verdict.status is not Status.VERIFIED or work.every_verdict:
-                line = msgspec.json.encode(verdict.as_json())
-                if verdict.status is not Status.VERIFIED:
-                    unclean.append(line)
-                if work.every_verdict:
-                    verdicts.append(line)
+    for stream, bodies in journal.read_rounds(work.first, work.last):
+        if not _wanted(work.filters, bodies):
+            continue
+        verdict = verify_round(stream, bodies, rulesets)
+        counts[verdict.status] += 1
+        if verdict.status is not Status.VERIFIED or work.every_verdict:
+            line = msgspec.json.encode(verdict.as_json())
+            if verdict.status is not Status.VERIFIED:
+                unclean.append(line)
+            if work.every_verdict:
+                verdicts.append(line)
     return RangeDone(work.first, work.last, dict(counts), unclean, verdicts)
 
 
@@ -167,18 +163,31 @@ def _wanted(filters: Filters, bodies: Sequence[bytes]) -> bool:
     return filters.table in (None, opened.table) and filters.ruleset in (None, opened.ruleset)
 
 
-_parent: int | None = None
+# -- a worker process
 
 
-def _note_parent(pid: int) -> None:
-    global _parent
-    _parent = pid
+class Worker(NamedTuple):
+    """What a worker process opens once and uses for every range."""
+
+    journal: Journal
+    rulesets: Rulesets
+    parent: int
 
 
-def _stop_without_parent() -> None:
-    """A worker whose parent was killed would read on for nobody."""
-    if _parent is not None and os.getppid() != _parent:
-        raise SystemExit
+_worker: Worker | None = None
+
+
+def _begin_worker(url: str, parent: int) -> None:
+    global _worker
+    journal = Journal.open(url)
+    _worker = Worker(journal, by_digest(known_rulesets(journal)), parent)
+
+
+def _work(work: Work) -> RangeDone:
+    assert _worker is not None  # the pool has begun it
+    if os.getppid() != _worker.parent:
+        raise SystemExit  # the parent was killed; nobody would hear of this range
+    return verify_range(work, _worker.journal, _worker.rulesets)
 
 
 # -- the manifest

@@ -57,69 +57,47 @@ def is_exactly_as_recomputed(stream: str, bodies: Sequence[bytes], rulesets: Rul
             return False
         dealer = Dealer(RoundState(), ruleset, None)
         dealer.note(opened)
-        return _comes_out(dealer, Recorded(stream, bodies), identity, server_seed)
+        return _plays_out(dealer, bodies, identity, server_seed) and _same_bytes(stream, bodies, dealer.events)
     except (BodyError, ValueError, IndexError):
         return False  # the ladder says what it is
 
 
-def _comes_out(dealer: Dealer, recorded: Recorded, identity: bytes, server_seed: bytes) -> bool:
-    """Whether the recorded bodies are those of the dealer's events, choice by choice to the end."""
+def _plays_out(dealer: Dealer, bodies: Sequence[bytes], identity: bytes, server_seed: bytes) -> bool:
+    """Let the dealer take the recorded choices up to the round's end; whether the rules allow them all.
+
+    The house's moves come by themselves, so the body behind the last event that came is the next choice.
+    """
     state, events = dealer.state, dealer.events
-    while recorded.match(events):
-        if state.phase in _SETTLED:
-            dealer.note(reveal_seed(server_seed))
-            continue
-        if state.phase is Phase.ENDED:
-            return recorded.at_end()
-        event = recorded.next_event()
+    while state.phase not in _SETTLED:
+        event = decode(bodies[len(events)]).data
         choose = CHOICES.get(type(event))
         if choose is None:
             return False
-        if isinstance(event, e.CardsDealt):
+        if dealer.deck is None and type(event) is e.CardsDealt:
             seeds = [(box.box, bytes.fromhex(box.client_seed)) for box in state.boxes]
             beacon = NO_BEACON if event.beacon is None else bytes.fromhex(event.beacon)
             dealer.deck = SeededDeck(server_seed, identity, dealer.ruleset.digest, client_entropy(seeds), beacon)
         if take(dealer, choose(event)) is not None:
             return False
-    return False
+    events.append(reveal_seed(server_seed))
+    return True
 
 
 _SETTLED: Final = frozenset({Phase.CLOSED, Phase.VOIDED})
 
 
-class Recorded:
-    """The stored bodies of a stream, walked once from the first to the last."""
-
-    __slots__ = ("bodies", "done", "last_at", "prev", "stream")
-
-    def __init__(self, stream: str, bodies: Sequence[bytes]) -> None:
-        self.stream = stream.encode()
-        self.bodies = bodies
-        self.done = 0
-        self.prev = CHAIN_START.encode()
-        self.last_at = b""
-
-    def match(self, events: list[e.RoundEvent]) -> bool:
-        """Whether the next bodies are those of the events not matched yet."""
-        for seq in range(self.done, len(events)):
-            if seq == len(self.bodies):
+def _same_bytes(stream: str, bodies: Sequence[bytes], events: list[e.RoundEvent]) -> bool:
+    """Whether these events, with the recorded times, give just these bodies."""
+    if len(bodies) != len(events):
+        return False
+    name, prev, last_at = stream.encode(), CHAIN_START.encode(), b""
+    for seq, body in enumerate(bodies):
+        at = time_of(body)
+        if body != body_of(events[seq], at, prev, seq, name):
+            return False
+        if at != last_at:
+            if at < last_at or TIME_PATTERN.fullmatch(at.decode()) is None:
                 return False
-            body = self.bodies[seq]
-            at = time_of(body)
-            if body != body_of(events[seq], at, self.prev, seq, self.stream):
-                return False
-            if at != self.last_at:
-                if at < self.last_at or TIME_PATTERN.fullmatch(at.decode()) is None:
-                    return False
-                self.last_at = at
-            self.prev = leaf_hash(body).encode()
-        self.done = len(events)
-        return True
-
-    def next_event(self) -> e.RoundEvent:
-        """The event of the next body, which must be somebody's choice."""
-        return decode(self.bodies[self.done]).data
-
-    def at_end(self) -> bool:
-        """Whether there is no body left."""
-        return self.done == len(self.bodies)
+            last_at = at
+        prev = leaf_hash(body).encode()
+    return True

@@ -107,16 +107,16 @@ def _exchange(dealer: Dealer, choice: c.Exchange) -> None:
     box = dealer.box(choice.box)
     # Rule 6.4
     fee = half_antes(box.ante, dealer.ruleset.exchange_half_antes[len(choice.discard) - 1])
-    dealer.announce(box)
     dealer.note(e.ExchangeBought(box=box.box, by=choice.by, discard=list(choice.discard), fee=fee))
+    dealer.announce(box)
 
 
 def _sixth_card(dealer: Dealer, choice: c.SixthCard) -> None:
     box = dealer.box(choice.box)
     # Rule 6.5
     fee = half_antes(box.ante, dealer.ruleset.sixth_card_half_antes or 0)
-    dealer.announce(box)
     dealer.note(e.SixthCardBought(box=box.box, by=choice.by, fee=fee))
+    dealer.announce(box)
 
 
 def _decline_sixth_card(dealer: Dealer, choice: c.DeclineSixthCard) -> None:
@@ -125,22 +125,22 @@ def _decline_sixth_card(dealer: Dealer, choice: c.DeclineSixthCard) -> None:
 
 
 def _insure(dealer: Dealer, choice: c.Insure) -> None:
-    dealer.announce(dealer.box(choice.box))
     # Rule 7.3
     dealer.note(e.InsuranceBought(box=choice.box, by=choice.by, stake=choice.stake))
+    dealer.announce(dealer.box(choice.box))
 
 
 def _bet(dealer: Dealer, choice: c.Bet) -> None:
     box = dealer.box(choice.box)
-    dealer.announce(box)
     # Rule 6.3
     dealer.note(e.BetMade(bet=dealer.ruleset.bet_antes * box.ante, box=box.box, by=choice.by))
+    dealer.announce(box)
 
 
 def _fold(dealer: Dealer, choice: c.Fold) -> None:
-    dealer.lose_unannounced_bonus(dealer.box(choice.box))
     # Rule 6.2
     dealer.note(e.BoxFolded(box=choice.box, by=choice.by))
+    dealer.lose_unannounced_bonus(dealer.box(choice.box))
 
 
 def _buy_dealer_game(dealer: Dealer, choice: c.BuyDealerGame) -> None:

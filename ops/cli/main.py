@@ -51,7 +51,7 @@ class LazyGroup(click.Group):
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--home", metavar="FOLDER", help="Where data is kept (DEALPROOF_HOME).")
-@click.option("--database-url", metavar="URL", help="A PostgreSQL to use, not the embedded one (DEALPROOF_DATABASE_URL).")
+@click.option("--database-url", metavar="URL", help="A PostgreSQL instead of the embedded one (DEALPROOF_DATABASE_URL).")
 @click.option("--key-file", metavar="FILE", help="The file that seals seeds (DEALPROOF_KEY_FILE).")
 @click.version_option(package_name="dealproof")
 @click.pass_context

@@ -86,7 +86,8 @@ def print_round(journal: Journal, stream: str) -> None:
     try:
         records = [decode(body) for body in bodies]
     except BodyError as error:
-        raise UsageError(f"round {stream.removeprefix('round:')}: can't be read: {error} (see dealproof verify)") from None
+        name = stream.removeprefix("round:")
+        raise UsageError(f"round {name}: can't be read: {error} (see dealproof verify {name})") from None
     digest = getattr(records[0].data, "ruleset_digest", None)
     ruleset = next((known for known in known_rulesets(journal) if known.digest.hex() == digest), None)
     data_console().print(render_round(stream, records, ruleset))

@@ -42,7 +42,7 @@ def render_round(stream: str, records: Sequence[EventRecord], ruleset: Ruleset |
     parts = [*_header(evidence, records), *_steps(records, money)]
     try:
         parts += _results(evidence, fold(evidence.events), money)
-    except (ValueError, LookupError, TypeError, AssertionError):
+    except (ValueError, LookupError):
         # Only a record that was tampered with gets here; `replay` names what is wrong, event by event.
         parts.append(_note("The events don't fit together: no results. `dealproof verify` says what is wrong."))
     return Group(*parts)
@@ -346,7 +346,10 @@ def _dealer(state: RoundState, ruleset: Ruleset | None) -> list[RenderableType]:
 def _seed_and_deck(evidence: Evidence, state: RoundState) -> list[RenderableType]:
     if state.server_seed is None:
         return [_note("The seed is not revealed: the round has not ended.")]
-    parts: list[RenderableType] = [_heading("Seed and deck"), _indented(_pairs({"server seed": state.server_seed}))]
+    parts: list[RenderableType] = [
+        _heading("Seed and deck"),
+        _indented(_pairs({"server seed": printable(state.server_seed)})),
+    ]
     if evidence.deck is None:
         return parts
     deck = card_texts(evidence.deck.cards(0, DECK_SIZE))

@@ -25,7 +25,7 @@ CARD_FIELDS = {"cards": CARD_LISTS, "new": st.sampled_from(CARD_TEXTS), "old": s
 def struct_values(kind: type[Any], special: dict[str, st.SearchStrategy[Any]]) -> st.SearchStrategy[Any]:
     """Instances of a struct with any value in each field, but for the fields that `special` names."""
     hints = get_type_hints(kind)
-    fields = {name: special.get(name) or _values(hints[name]) for name in kind.__struct_fields__}
+    fields = {name: special[name] if name in special else _values(hints[name]) for name in kind.__struct_fields__}
     return st.builds(kind, **fields)
 
 

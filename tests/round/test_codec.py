@@ -14,14 +14,16 @@ from hypothesis import strategies as st
 
 from domain.record import LARGEST_INTEGER, BodyError, canonical_json, leaf_hash, read_envelope
 from domain.round import events as e
-from domain.round.codec import append_to, decode, encode, encode_record
+from domain.round.codec import append_to, decode, encode
 from tests.round.events_by_hand import ANY_EVENT, INTEGERS, TEXT
 from tests.round.simulated import AT, all_rulesets, simulated
 
+# `encode` asks for a frame of ASCII without quotes and backslashes; the data of an event may hold any text.
+PLAIN = st.text(st.characters(min_codepoint=32, max_codepoint=126, exclude_characters='"\\'), max_size=40)
 ANY = st.sampled_from(list(ANY_EVENT)).flatmap(lambda kind: ANY_EVENT[kind])
 
 
-@given(event=ANY, at=TEXT, prev=TEXT, stream=TEXT, seq=INTEGERS)
+@given(event=ANY, at=PLAIN, prev=PLAIN, stream=PLAIN, seq=INTEGERS)
 @settings(max_examples=400, deadline=None)
 def test_a_decoded_body_is_the_event_that_was_encoded(
     event: e.RoundEvent, at: str, prev: str, stream: str, seq: int
@@ -32,10 +34,10 @@ def test_a_decoded_body_is_the_event_that_was_encoded(
 
     assert record.data == event
     assert (record.at, record.prev, record.stream, record.seq, record.v) == (at, prev, stream, seq, 1)
-    assert encode_record(record) == body
+    assert encode(record.data, at=record.at, prev=record.prev, seq=record.seq, stream=record.stream) == body
 
 
-@given(event=ANY, stream=TEXT)
+@given(event=ANY, stream=PLAIN)
 @settings(max_examples=400, deadline=None)
 def test_a_body_is_canonical(event: e.RoundEvent, stream: str) -> None:
     """RFC 8785 over all kinds of events: sorted keys, no spaces, its spelling of every character."""

@@ -141,7 +141,10 @@ def test_each_refusal_has_its_code_and_one_clear_sentence(code: RefusalCode) -> 
     refusal = MET[code]()
 
     assert refusal.code == code
-    assert complaints(refusal.text) == []
+    if code is Code.LIMITS_INVALID:  # no player sees it: whoever sets a table up is told the field
+        assert refusal.text == "limits.ante_min: is above ante_max."
+    else:
+        assert complaints(refusal.text) == []
     assert refusal.clause is None or re.fullmatch(r"(RP|ORP|FCP|MRP)-\d+\.\d+", refusal.clause)
 
 
@@ -159,6 +162,21 @@ def complaints(text: str) -> list[str]:
     if not (text and text[0].isupper() and text.endswith(".") and "\n" not in text):
         found.append("not one line from a capital to a full stop")
     return found + [f"jargon: {word.group()}" for word in JARGON.finditer(text)]
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [
+        Box(1).place(), c.Deal(), c.Exchange(box=1, discard=(0,)), c.SixthCard(box=1), c.DeclineSixthCard(box=1),
+        c.Insure(box=1, stake=10), c.Bet(box=1), c.Fold(box=1), c.BuyDealerGame(box=1), c.TakeAnte(box=1),
+        c.Void("a fault"),
+    ],
+    ids=lambda choice: type(choice).__name__,
+)  # fmt: skip
+def test_a_round_that_was_not_opened_takes_no_choice(choice: c.Choice) -> None:
+    """The first fact of a round is its opening (rule 4.4); there is nothing to stake on, decide or void before it."""
+    for page in ("RP", "ORP", "FCP", "MRP"):
+        refused(decide(RoundState(), game(page), None, choice))
 
 
 # -- whatever is asked for, at whatever moment

@@ -48,7 +48,14 @@ LIMITS = Limits(ante_min=1, ante_max=100_000, ante_step=1, bonus_min=1, bonus_ma
 # Dealers that the tests meet again and again.
 NO_GAME = "Qc Jd 9h 8s 2c"
 ACE_KING = "Ac Kd 9h 8s 2c"
-LOW_DEALERS = ("2c 2d Jd 8s 4c", "Ad Kh 7s 6d 3s", "Ah Kc 6s 4s 3s", "2c 2d 8c Ts 6s", "2c 2h Js 8c 5s", "2c 2d 9c 7h 4h")
+LOW_DEALERS = (
+    "2c 2d Jd 8s 4c",
+    "Ad Kh 7s 6d 3s",
+    "Ah Kc 6s 4s 3s",
+    "2c 2d 8c Ts 6s",
+    "2c 2h Js 8c 5s",
+    "2c 2d 9c 7h 4h",
+)
 
 Kind = TypeVar("Kind", bound=e.Event)
 
@@ -256,15 +263,23 @@ def spoken(words: str) -> c.Choice:
 
 
 def picture(state: RoundState) -> dict[str, Any]:
-    """Everything a state knows, as plain values; two slots are left out that only remember a judgement of cards."""
-    whole = {slot: getattr(state, slot) for slot in RoundState.__slots__ if slot not in ("boxes", "dealer_judged")}
-    names = [slot for slot in BoxState.__slots__ if slot != "hand"]
-    whole["boxes"] = [{slot: _plain(getattr(box, slot)) for slot in names} for box in state.boxes]
-    return {slot: _plain(value) for slot, value in whole.items()}
+    """Everything a state knows, as plain values that don't move on with it."""
+    whole = _attributes(state)
+    whole["boxes"] = [_attributes(box) for box in state.boxes]
+    return whole
 
 
-def _plain(value: Any) -> Any:
-    return list(value) if isinstance(value, list) else value
+# What only remembers a judgement of cards that are known anyway.
+REMEMBERED = {"hand", "dealer_judged"}
+
+
+def _attributes(thing: object) -> dict[str, Any]:
+    # What has not happened yet stands as a default of the class.
+    of_class = vars(type(thing)).items()
+    defaults = {name for name, value in of_class if not (callable(value) or isinstance(value, property))}
+    names = {name for name in defaults | set(vars(thing)) if not name.startswith("__")} - REMEMBERED
+    values = {name: getattr(thing, name) for name in sorted(names)}
+    return {name: list(value) if isinstance(value, list | tuple) else value for name, value in values.items()}
 
 
 def cards(*texts: str) -> list[int]:

@@ -49,7 +49,9 @@ SECONDS = [
 
 @pytest.mark.parametrize("page", WITH_SECOND)
 @pytest.mark.parametrize(
-    ("hand", "sixth", "main", "second", "odds", "orp_odds"), SECONDS, ids=[f"{s[2]} and {s[3]}: {s[0]}" for s in SECONDS]
+    ("hand", "sixth", "main", "second", "odds", "orp_odds"),
+    SECONDS,
+    ids=[f"{s[2]} and {s[3]}: {s[0]}" for s in SECONDS],
 )
 def test_a_winning_bet_is_paid_for_main_and_second(
     page: str, hand: str, sixth: str, main: str, second: str | None, odds: int, orp_odds: int

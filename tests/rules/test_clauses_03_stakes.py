@@ -35,6 +35,14 @@ def place(ruleset: Ruleset, boxes: list[Box], table: Limits = LIMITS) -> Refusal
     return None
 
 
+def _row(box: Box) -> str:
+    return f"{box.number}{box.mode[0]}{box.ante}+{box.bonus}{box.player}"
+
+
+def _row(box: Box) -> str:
+    return f"{box.number}{box.mode[0]}{box.ante}+{box.bonus}{box.player}"
+
+
 BOXES: list[tuple[str, str, list[Box], Code | None]] = [
     ("3.1", "RP", [Box(1)], None),
     ("3.1", "RP", [Box(2)], Code.BOX_UNKNOWN),
@@ -92,10 +100,10 @@ BOXES: list[tuple[str, str, list[Box], Code | None]] = [
 @pytest.mark.parametrize(
     ("clause", "page", "boxes", "code"),
     BOXES,
-    ids=[f"{b[1]}-{b[0]} {' '.join(f'{x.number}{x.mode[0]}{x.ante}+{x.bonus}{x.player}' for x in b[2])}" for b in BOXES],
+    ids=[f"{page}-{clause} {' '.join(map(_row, boxes))}" for clause, page, boxes, _ in BOXES],
 )
 def test_boxes_are_placed_as_the_game_allows(clause: str, page: str, boxes: list[Box], code: Code | None) -> None:
-    """Rules 3.1 to 3.5: the last box of the row is refused with the code, and with the clause of the game's own page."""
+    """Rules 3.1 to 3.5: the last box of the row is refused with the code and the clause of the game's own page."""
     refusal = place(game(page), boxes)
 
     assert (None if refusal is None else refusal.code) is code
@@ -281,7 +289,7 @@ def test_a_dark_boxs_sixth_card_needs_its_fee_alone() -> None:
 
 
 def test_a_deck_is_not_needed_before_the_deal() -> None:
-    """Rule 4.4 with 3.4: stakes are taken while the deck is still a secret; the deal without one is a broken program."""
+    """Rule 4.4 with 3.4: stakes are taken while the deck is a secret; a deal without one is a broken program."""
     ruleset = game("RP")
     state = opened_state(ruleset)
     assert not isinstance(advance(state, ruleset, None, Box(1).place()), Refusal)

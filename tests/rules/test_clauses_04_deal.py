@@ -87,8 +87,8 @@ def test_one_card_of_the_dealer_lies_open(page: str, place: int) -> None:
     """Rule 4.2: the last of the dealer's five, in ORP the first."""
     laid = Laid(game(page), Box(1), dealer="Ac Kd 9h 8s 2c")
 
-    assert laid.all(e.CardsDealt)[0].upcard == "Ac Kd 9h 8s 2c".split()[place]
-    assert laid.state.dealer == []
+    assert laid.all(e.CardsDealt)[0].upcard == ["Ac", "Kd", "9h", "8s", "2c"][place]
+    assert not laid.state.dealer
     assert laid.all(e.DealerRevealed) == []
 
 

@@ -80,14 +80,14 @@ def test_the_house_decides_only_under_its_own_name() -> None:
 # -- fold and BET
 
 
-@pytest.mark.parametrize("page", ALL)
+FOLDS = [("1 fold", -10, ALL), ("1 exchange 0; 1 fold", -20, ALL), ("1 sixth; 1 fold", -20, WITH_SECOND)]
+
+
 @pytest.mark.parametrize(
-    ("decisions", "net"), [("1 fold", -10), ("1 exchange 0; 1 fold", -20), ("1 sixth; 1 fold", -20)]
+    ("page", "decisions", "net"), [(page, words, net) for words, net, pages in FOLDS for page in pages]
 )
 def test_a_fold_loses_the_ante_and_the_fee(page: str, decisions: str, net: int) -> None:
     """Rule 6.2: even a hand that would have won; no BET is placed."""
-    if page == "FCP" and "sixth" in decisions:
-        pytest.skip("this game has no sixth card")
     laid = Laid(game(page), Box(1, "Ac Ad Ah As 3c"), dealer=NO_GAME).say(decisions)
 
     assert laid.net(1) == net

@@ -96,7 +96,7 @@ def test_a_void_brings_every_box_to_net_zero(page: str, count: int) -> None:
     (voided,) = answer
     assert isinstance(voided, e.RoundVoided)
     assert voided.reason == "the shoe broke"
-    moved = {box: 0 for box in {refund.box for refund in voided.refunds}}
+    moved = dict.fromkeys({refund.box for refund in voided.refunds}, 0)
     for event in laid.events:
         moved = _money(moved, event)
     assert {refund.box: moved[refund.box] + refund.amount for refund in voided.refunds} == dict.fromkeys(moved, 0)

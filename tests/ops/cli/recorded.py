@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from random import Random
 from typing import NamedTuple
 
@@ -28,6 +29,7 @@ class RecordedRound(NamedTuple):
         return self._replace(bodies=self.bodies[:count], records=self.records[:count])
 
 
+@cache
 def recorded_round(ruleset_name: str, seed: int) -> RecordedRound:
     """One simulated round; its second append comes after midnight."""
     random = Random(seed)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 from domain.ruleset import Parameters, Ruleset, load_ruleset
 from domain.rulesets import released_rulesets
 from ops.cli.rulesets import differences, sentences
-from tests.ops.cli.running import dealproof, dealproof_process
+from tests.ops.cli.running import REPOSITORY, dealproof, dealproof_process
 
 RELEASED = released_rulesets()
 
@@ -31,6 +32,24 @@ def ruleset(name: str, **parameters: Any) -> Ruleset:
 
 def flat(text: str) -> str:
     return " ".join(text.split())
+
+
+def test_the_example_of_the_page_is_the_released_document_and_has_its_digest() -> None:
+    page = (REPOSITORY / "docs" / "formats" / "ruleset.md").read_text("utf-8")
+    blocks = re.findall(r"^```(?:json)?\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+
+    example = load_ruleset(blocks[0].encode())
+
+    assert example.digest.hex() == blocks[1].strip() == RELEASED["open-russian-poker@1"].digest.hex()
+
+
+def test_the_page_explains_every_parameter() -> None:
+    page = (REPOSITORY / "docs" / "formats" / "ruleset.md").read_text("utf-8")
+    explained = re.findall(
+        r"`(\w+)`", " ".join(re.findall(r"^\| (`[^|]*) \|", page.split("## Parameters")[1], re.MULTILINE))
+    )
+
+    assert explained == list(Parameters.__struct_fields__)
 
 
 def test_the_list_has_every_released_ruleset_with_title_boxes_and_digest() -> None:

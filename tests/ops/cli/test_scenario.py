@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from contextlib import suppress
 from pathlib import Path
@@ -27,6 +28,16 @@ REFUSED: dict[str, Any] = {**SCENARIO, "decisions": [{"box": 1, "action": "bet"}
 
 def lines(*scenarios: object) -> bytes:
     return b"".join(json.dumps(scenario).encode() + b"\n" for scenario in scenarios)
+
+
+def test_the_example_of_the_page_comes_out_as_the_page_says() -> None:
+    page = (REPOSITORY / "docs" / "formats" / "scenario.md").read_text("utf-8")
+    given, expected = re.findall(r"^```json\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+
+    ran = dealproof("scenario", "--json", "-", stdin=given.encode())
+
+    assert ran.status == 0
+    assert ran.stdout == json.dumps(json.loads(expected), separators=(",", ":")) + "\n"
 
 
 @pytest.mark.parametrize("game", GAMES)

@@ -1,0 +1,1 @@
+"""Recorded rounds that must verify for ever, and tampered copies that must never."""

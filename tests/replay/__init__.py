@@ -1,0 +1,1 @@
+"""The verifier and the scenarios: known rounds, broken records, bad input."""
