@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from domain.hands import COMBINATION_NAMES, Combination, evaluate
+from domain.hands import COMBINATION_WORDS, Combination, evaluate
 from domain.round.events import InsuranceOutcome, Outcome
 from domain.round.state import BoxState, RoundState
 from domain.ruleset import Ruleset
@@ -57,7 +57,7 @@ def _bonus(ruleset: Ruleset, state: RoundState, box: BoxState) -> Iterator[Step]
     if not box.bonus:
         return
     main = evaluate(box.first_five).main
-    name, odds = COMBINATION_NAMES[main], ruleset.bonus_odds[main]
+    name, odds = COMBINATION_WORDS[main], ruleset.bonus_odds[main]
     if box.jackpot or main in ruleset.jackpot_shares:
         yield "5.3", f"jackpot: share of {name} in a pot of {state.jackpot}", box.jackpot
         yield "5.3", f"bonus stake returned with the jackpot, {name}", box.bonus_returned
@@ -112,7 +112,7 @@ def _won(ruleset: Ruleset, box: BoxState, ante: int, bet: int) -> Iterator[Step]
 
 
 def _odds_words(ruleset: Ruleset, main: Combination, second: Combination | None) -> str:
-    words = f"{COMBINATION_NAMES[main]} {ruleset.bet_odds[main]} to 1"
+    words = f"{COMBINATION_WORDS[main]} {ruleset.bet_odds[main]} to 1"
     if second is not None:
-        words += f" and {COMBINATION_NAMES[second]} {ruleset.bet_odds[second]} to 1"
+        words += f" and {COMBINATION_WORDS[second]} {ruleset.bet_odds[second]} to 1"
     return words + ", stake returned"

@@ -37,6 +37,9 @@ class Combination(IntEnum):
 
 
 COMBINATION_NAMES: Final[tuple[str, ...]] = tuple(c.name.lower().replace("_", "-") for c in Combination)
+COMBINATION_WORDS: Final[tuple[str, ...]] = tuple(
+    name if name == "ace-king" else name.replace("-", " ") for name in COMBINATION_NAMES
+)
 COMBINATION_BY_NAME: Final[dict[str, Combination]] = {COMBINATION_NAMES[c]: c for c in Combination}
 
 

@@ -9,7 +9,6 @@ Not here: the types of the fields (each reader has its own).
 from __future__ import annotations
 
 import json
-from typing import NoReturn
 
 
 class StrictJsonError(ValueError):
@@ -19,13 +18,22 @@ class StrictJsonError(ValueError):
 def require_strict_json(text: str | bytes) -> None:
     """Raise StrictJsonError unless the text is JSON whose objects have distinct keys."""
     try:
-        json.loads(text, object_pairs_hook=_distinct, parse_constant=_refuse_constant)
+        value = json.loads(text, object_pairs_hook=_distinct, parse_constant=_NoNumber)
+        _distinct([("the value", value)])
     except json.JSONDecodeError as error:
         raise StrictJsonError(f"not JSON: {error.msg} at line {error.lineno} column {error.colno}") from None
     except UnicodeDecodeError as error:
         raise StrictJsonError(f"not UTF-8 text at byte {error.start}") from None
+    except StrictJsonError:
+        raise
+    except ValueError:  # Python turns no text of more than 4,300 digits into a whole number
+        raise StrictJsonError("a number has too many digits") from None
     except RecursionError:
         raise StrictJsonError("not JSON: nested too deeply") from None
+
+
+class _NoNumber(str):
+    """NaN, Infinity or -Infinity, in the place where it stood."""
 
 
 def _distinct(pairs: list[tuple[str, object]]) -> None:
@@ -33,7 +41,7 @@ def _distinct(pairs: list[tuple[str, object]]) -> None:
     if len(keys) != len(pairs):
         doubled = next(key for key in keys if sum(key == other for other, _ in pairs) > 1)
         raise StrictJsonError(f"the key {doubled!r} stands twice in one object")
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise StrictJsonError(f"{name} is not a number in JSON")
+    for key, value in pairs:
+        for item in value if type(value) is list else (value,):
+            if type(item) is _NoNumber:
+                raise StrictJsonError(f"{key}: {item} is not a number in JSON")

@@ -79,7 +79,7 @@ def run(rounds: int, large: int, say: Callable[[str], None]) -> dict[str, Measur
         small = _peak_memory(url)
         fill(url, large - rounds)
         big = _peak_memory(url)
-        parts = {"rounds_small": rounds, "rounds_large": large, "kib_small": small, "kib_large": big}
+        parts: dict[str, float] = {"rounds_small": rounds, "rounds_large": large, "kib_small": small, "kib_large": big}
         measures["memory_large_over_small"] = Measure(big / small, parts)
     return measures
 

@@ -96,7 +96,7 @@ def verify_all(
     )
     if workers == 1:
         rulesets = by_digest(known_rulesets(journal))
-        results = (verify_range(item, journal, rulesets) for item in work)
+        results: Iterator[RangeDone] = (verify_range(item, journal, rulesets) for item in work)
     else:
         results = _spread_over_processes(url, work, workers)
     for result in results:

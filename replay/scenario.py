@@ -209,7 +209,10 @@ def _box_outcome(ruleset: Ruleset, state: RoundState, box: BoxState) -> dict[str
         "staked": settled.staked,
         "returned": settled.returned,
         "net": settled.net,
-        "lines": [line._asdict() for line in derivation(ruleset, state, box)],
+        "lines": [
+            {"clause": clause, "text": text, "amount": amount}
+            for clause, text, amount in derivation(ruleset, state, box)
+        ],
     }
 
 

@@ -19,6 +19,7 @@ NO_BEACON = bytes(32)       # B of a table that uses no public beacon
 REQUEST = 128               # bytes asked of the generator at a time
 WORD_RANGE = 65_536         # a word is 16 bits
 
+_ALL_CARDS = frozenset(range(DECK_SIZE))
 _WORDS_OF_A_BLOCK = Struct(">16H")
 
 
@@ -65,6 +66,8 @@ class FixedDeck:
     def __init__(self, cards: Sequence[int]) -> None:
         """Distinct card ids 0 to 51 in dealing order, a whole deck or its beginning; ValueError names the position."""
         self._cards = tuple(cards)
+        if len(_ALL_CARDS.intersection(self._cards)) == len(self._cards):
+            return
         seen: set[int] = set()
         for position, card in enumerate(self._cards):
             if not 0 <= card < DECK_SIZE:

@@ -38,6 +38,11 @@ _COMMANDS: Final = {
 class LazyGroup(click.Group):
     """A group whose commands are imported on use."""
 
+    def invoke(self, ctx: click.Context) -> Any:
+        # Inside of click, which would make a status of its own of a reader who leaves.
+        with reader_may_leave():
+            return super().invoke(ctx)
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted(_COMMANDS)
 
@@ -51,7 +56,7 @@ class LazyGroup(click.Group):
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--home", metavar="FOLDER", help="Where data is kept (DEALPROOF_HOME).")
-@click.option("--database-url", metavar="URL", help="A PostgreSQL instead of the embedded one (DEALPROOF_DATABASE_URL).")
+@click.option("--database-url", metavar="URL", help="PostgreSQL in place of the embedded one (DEALPROOF_DATABASE_URL).")
 @click.option("--key-file", metavar="FILE", help="The file that seals seeds (DEALPROOF_KEY_FILE).")
 @click.version_option(package_name="dealproof")
 @click.pass_context
@@ -72,8 +77,7 @@ def main() -> None:
 def run(arguments: list[str]) -> int:
     """The exit status of a command line; errors that a user can mend are told in one line."""
     try:
-        with reader_may_leave():
-            result: Any = dealproof.main(arguments, standalone_mode=False)
+        result: Any = dealproof.main(arguments, standalone_mode=False)
         return result if isinstance(result, int) else 0
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()

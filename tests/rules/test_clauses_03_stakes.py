@@ -39,10 +39,6 @@ def _row(box: Box) -> str:
     return f"{box.number}{box.mode[0]}{box.ante}+{box.bonus}{box.player}"
 
 
-def _row(box: Box) -> str:
-    return f"{box.number}{box.mode[0]}{box.ante}+{box.bonus}{box.player}"
-
-
 BOXES: list[tuple[str, str, list[Box], Code | None]] = [
     ("3.1", "RP", [Box(1)], None),
     ("3.1", "RP", [Box(2)], Code.BOX_UNKNOWN),

@@ -118,7 +118,7 @@ BAD_INPUT = {
     "51 cards": (changed(deck=DECK[:51]), "line 1: deck: has 51 cards, not 52"),
     "doubled card": (changed(deck=[*DECK[:51], DECK[0]]), f"line 1: deck: card 51: {DECK[0]} stands there twice"),
     "no card": (changed(deck=["1x", *DECK[1:]]), "line 1: deck: card 0: '1x' is not a card"),
-    "NaN": (with_ante("NaN"), "line 1: NaN is not a number in JSON"),
+    "NaN": (with_ante("NaN"), "line 1: ante: NaN is not a number in JSON"),
     "1e3": (with_ante("1e3"), "line 1: boxes[0].ante: Expected `int`, got `float`"),
     "fraction": (with_ante("364.5"), "line 1: boxes[0].ante: Expected `int`, got `float`"),
     "text": (with_ante('"364"'), "line 1: boxes[0].ante: Expected `int`, got `str`"),
