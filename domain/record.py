@@ -12,6 +12,7 @@ Not here: what the events mean (`round.events`), where they are kept (`ops.journ
 from __future__ import annotations
 
 import re
+import unicodedata
 from hashlib import sha256
 from typing import Final, NamedTuple
 
@@ -77,6 +78,14 @@ def read_envelope(body: bytes) -> Envelope:
     return envelope
 
 
+def is_record_text(value: object) -> bool:
+    """Whether a value is text that a record holds in one spelling: UTF-8, NFC, not blank, at most 1,000 characters."""
+    if not isinstance(value, str) or not value.strip() or len(value) > 1000:
+        return False
+    return value.isascii() or (unicodedata.is_normalized("NFC", value) and not _SURROGATES.search(value))
+
+
+_SURROGATES: Final = re.compile("[\ud800-\udfff]")
 TIME_PATTERN: Final = re.compile(r"\d{4}-(0\d|1[0-2])-([0-2]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z")
 
 _ENVELOPE: Final = msgspec.json.Decoder(Envelope)

@@ -17,7 +17,7 @@ from typing import Final, Generic, TypeVar
 import msgspec
 
 from domain.hands import COMBINATION_BY_NAME, COMBINATION_NAMES, Combination, Hand
-from domain.money import LARGEST_POT, LARGEST_STAKE
+from domain.money import LARGEST_POT, LARGEST_STAKE, is_amount
 from domain.record import BodyError, canonical_json
 from domain.strict_json import StrictJsonError, require_strict_json
 
@@ -297,10 +297,12 @@ def limits_problems(limits: Limits, where: str) -> list[str]:
     """What is wrong with a table's limits: one line a field, each with its reason."""
     problems = []
     for name in ("ante_min", "ante_max", "ante_step", "bonus_min", "bonus_max"):
-        if not 1 <= getattr(limits, name) <= LARGEST_STAKE:
+        if not is_amount(getattr(limits, name)) or getattr(limits, name) < 1:
             problems.append(f"{where}.{name}: must be from 1 to {LARGEST_STAKE}")
-    if limits.payout_max is not None and not 1 <= limits.payout_max <= LARGEST_POT:
+    if limits.payout_max is not None and not (is_amount(limits.payout_max, LARGEST_POT) and limits.payout_max >= 1):
         problems.append(f"{where}.payout_max: must be null or from 1 to {LARGEST_POT}")
+    if problems:
+        return problems
     if limits.ante_min > limits.ante_max:
         problems.append(f"{where}.ante_min: is above ante_max")
     if limits.bonus_min > limits.bonus_max:

@@ -28,7 +28,7 @@ def open_round(
     ruleset: Ruleset, *, table: str, number: int, currency: str, limits: Limits, commitment: bytes, sealed_seed: str
 ) -> e.RoundOpened | Refusal:
     """The first event of a round (rule 4.4).  `number` counts the table's rounds from 1."""
-    refusal = opening_refusal(limits, number)
+    refusal = opening_refusal(limits, number, table, currency)
     if refusal is not None:
         return refusal
     return e.RoundOpened(

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from domain.money import LARGEST_POT, LARGEST_STAKE, half_antes, is_amount
+from domain.record import is_record_text
 from domain.round import choices as c
 from domain.round.dealer import dealer_game_for_sale, may_buy_dealer_game, whose_turn
 from domain.round.events import Mode
@@ -27,12 +28,20 @@ _NOT_DEALT: Final = frozenset({Phase.UNOPENED, Phase.BETTING})
 Guard = Callable[[RoundState, Ruleset, Any], Refusal | None]
 
 
-def opening_refusal(limits: Limits, number: int) -> Refusal | None:
-    """Whether a round may be opened with these limits and this number."""
+def opening_refusal(limits: Limits, number: int, table: str, currency: str) -> Refusal | None:
+    """Whether a round may be opened with these limits, under this number and these names."""
+    for what, value in (("table's name", table), ("currency", currency)):
+        if not is_record_text(value):
+            return _bad_text(what)
     if not is_amount(number, 2**53 - 1) or number < 1:
         return Refusal(RefusalCode.NOT_WHOLE, f"A round number is a whole number from 1, not {number!r}.")
     problems = limits_problems(limits, "limits")
     return Refusal(RefusalCode.LIMITS_INVALID, f"{problems[0]}.") if problems else None
+
+
+def _bad_text(what: str) -> Refusal:
+    text = f"A {what} is text in its composed (NFC) form, not blank and of at most 1,000 characters."
+    return Refusal(RefusalCode.TEXT_INVALID, text)
 
 
 # -- before the deal
@@ -48,6 +57,8 @@ def _guard_place_box(state: RoundState, ruleset: Ruleset, choice: c.PlaceBox) ->
         return Refusal(RefusalCode.BOX_TAKEN, f"Box {choice.box} is taken.", ruleset.clause("3.1"))
     if not choice.player:
         return Refusal(RefusalCode.PLAYER_MISSING, f"Box {choice.box} needs a player.")
+    if not is_record_text(choice.player):
+        return _bad_text("player's name")
     if len(choice.client_seed) > 255:
         text = f"A client seed has at most 255 bytes; this one has {len(choice.client_seed)}."
         return Refusal(RefusalCode.CLIENT_SEED_TOO_LONG, text, ruleset.clause("4.4"))
@@ -314,6 +325,8 @@ def _guard_dealer_game(state: RoundState, ruleset: Ruleset, choice: c.BuyDealerG
 def _guard_void(state: RoundState, ruleset: Ruleset, choice: c.Void) -> Refusal | None:
     if not choice.reason.strip():
         return Refusal(RefusalCode.REASON_MISSING, "A void needs its reason.", ruleset.clause("10.2"))
+    if not is_record_text(choice.reason):
+        return _bad_text("reason")
     if state.phase in _OVER or state.phase is Phase.SHOWDOWN:
         return Refusal(RefusalCode.TOO_LATE_TO_VOID, "The round is over; it can't be voided.", ruleset.clause("10.2"))
     return None

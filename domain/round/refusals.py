@@ -14,6 +14,7 @@ class RefusalCode(StrEnum):
 
     NOT_WHOLE = "not-whole"
     LIMITS_INVALID = "limits-invalid"
+    TEXT_INVALID = "text-invalid"
     BOX_UNKNOWN = "box-unknown"
     BOX_TAKEN = "box-taken"
     PLAYER_MISSING = "player-missing"
