@@ -1,7 +1,7 @@
 """Where things are: the home folder, the database, the key file; from options first, then the environment.
 
 `DEALPROOF_HOME` (default: a user data folder), `DEALPROOF_DATABASE_URL` (default: the embedded PostgreSQL below the
-home), `DEALPROOF_KEY_FILE` (default: below the home).
+home), `DEALPROOF_KEY_FILE` (default: below the home), `DEALPROOF_LOG` (`ops.logs`).
 
 Not here: opening any of them (`ops.site`).
 """
@@ -24,6 +24,7 @@ class Settings:
     home: Path
     database_url: str | None
     key_file: Path
+    log_level: str = "warning"
 
     @property
     def server_folder(self) -> Path:
@@ -53,7 +54,8 @@ def read_settings(home: str | None, database_url: str | None, key_file: str | No
     path = Path(folder).expanduser().absolute()
     url = database_url or env.str("DEALPROOF_DATABASE_URL", "") or None
     key = key_file or env.str("DEALPROOF_KEY_FILE", "")
-    return Settings(path, url, Path(key).expanduser() if key else path / "keys" / "dealproof.key")
+    key_path = Path(key).expanduser() if key else path / "keys" / "dealproof.key"
+    return Settings(path, url, key_path, env.str("DEALPROOF_LOG", "warning"))
 
 
 def _default_home() -> Path:

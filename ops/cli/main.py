@@ -11,12 +11,14 @@ from __future__ import annotations
 import importlib
 import signal
 import sys
+import traceback
 from types import FrameType
 from typing import Any, Final
 
 import click
 
 from ops.cli.output import UsageError, printable, reader_may_leave
+from ops.logs import set_level
 from ops.settings import read_settings
 
 _COMMANDS: Final = {
@@ -66,6 +68,7 @@ def dealproof(context: click.Context, home: str | None, database_url: str | None
     Try `dealproof demo` first.  Data goes to stdout, progress and errors to stderr.
     """
     context.obj = read_settings(home, database_url, key_file)
+    set_level(context.obj.log_level)
 
 
 def main() -> None:
@@ -89,7 +92,8 @@ def run(arguments: list[str]) -> int:
     except Exception as error:
         if _mendable(error):
             return _one_line(str(error))
-        raise
+        traceback.print_exc()
+        return _say("this is a bug; the lines above say where", 70)
 
 
 def _leave(number: int, _: FrameType | None) -> None:

@@ -17,6 +17,7 @@ from domain.rulesets import released_rulesets
 from ops.cli.columns import print_columns
 from ops.cli.output import UsageError, data_console
 from ops.cli.progress import progress
+from ops.logs import logger
 from ops.settings import Settings
 
 if TYPE_CHECKING:
@@ -86,7 +87,9 @@ def _play(
     chosen_seed = secrets.randbits(32) if seed is None else seed
     house = House(journal, current_data_key(url, settings))
     with progress(f"Playing {rounds:,} rounds (players' seed {chosen_seed})", rounds) as advance:
-        return play_rounds(house, house_tables(rulesets), rounds, Random(chosen_seed), advance)
+        played = play_rounds(house, house_tables(rulesets), rounds, Random(chosen_seed), advance)
+    logger().info("rounds_played", rounds=played.rounds, events=played.events)
+    return played
 
 
 def _print_takings(played: Played) -> None:

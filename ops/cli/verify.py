@@ -18,6 +18,7 @@ import msgspec
 from domain.rulesets import released_rulesets
 from ops.cli.output import UsageError, data_console, progress_console, write_json_line
 from ops.cli.progress import progress
+from ops.logs import logger
 from ops.settings import Settings
 
 if TYPE_CHECKING:
@@ -94,6 +95,7 @@ def run_verification(
         text = f"Going on with an interrupted run: {before:,} rounds were verified before (--afresh begins again)."
         progress_console().print(text)
     tally = Tally()
+    logger().info("verification_started", ranges=len(manifest.ranges), workers=workers)
     with progress("Verifying", len(manifest.ranges)) as advance:
 
         def done(result: RangeDone) -> None:
@@ -103,6 +105,7 @@ def run_verification(
             advance()
 
         verify_all(journal, url, wanted, workers=workers, every_verdict=as_json, manifest=manifest, done=done)
+    logger().info("verification_finished", **tally.counts)
     return tally
 
 
