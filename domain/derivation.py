@@ -58,12 +58,12 @@ def _bonus(ruleset: Ruleset, state: RoundState, box: BoxState) -> Iterator[Step]
         return
     main = evaluate(box.first_five).main
     name, odds = COMBINATION_WORDS[main], ruleset.bonus_odds[main]
-    if box.jackpot or main in ruleset.jackpot_shares:
+    if box.bonus_returned and main in ruleset.jackpot_shares:
         yield "5.3", f"jackpot: share of {name} in a pot of {state.jackpot}", box.jackpot
         yield "5.3", f"bonus stake returned with the jackpot, {name}", box.bonus_returned
     elif box.bonus_returned:
         yield "5.2", f"bonus wins: {name} pays {odds} to 1 on {box.bonus}, stake returned", box.bonus_returned
-    elif odds is not None:
+    elif odds is not None or main in ruleset.jackpot_shares:
         yield "5.4", f"bonus lost: {name} was not announced before the fold", 0
     else:
         yield "5.2", f"bonus lost: {name} in the first five cards", 0

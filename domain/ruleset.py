@@ -18,7 +18,7 @@ import msgspec
 
 from domain.hands import COMBINATION_BY_NAME, COMBINATION_NAMES, Combination, Hand
 from domain.money import LARGEST_POT, LARGEST_STAKE, is_amount
-from domain.record import BodyError, canonical_json
+from domain.record import LARGEST_INTEGER, BodyError, canonical_json
 from domain.strict_json import StrictJsonError, require_strict_json
 
 Value = TypeVar("Value")
@@ -272,7 +272,8 @@ def _problems(document: Document) -> list[str]:
         clause: str = getattr(parameters, name).clause
         if not all(part.isdigit() for part in clause.split(".")) or clause.count(".") != 1:
             problems.append(f"parameters.{name}.clause: {clause!r} is not a clause number as 7.1")
-    return problems + _box_problems(parameters) + _odds_problems(parameters) + _price_problems(parameters)
+    problems += _box_problems(parameters) + _odds_problems(parameters) + _price_problems(parameters)
+    return problems or _size_problems(parameters)
 
 
 def _box_problems(parameters: Parameters) -> list[str]:
@@ -336,6 +337,17 @@ def _odds_problems(parameters: Parameters) -> list[str]:
         if not 0 <= numerator <= denominator or denominator == 0:
             problems.append(f"parameters.{field}: must be a fraction from 0 to 1")
     return problems
+
+
+def _size_problems(parameters: Parameters) -> list[str]:
+    """No amount of a round may pass the largest whole number of the record, whatever is staked."""
+    bet = parameters.bet_antes.value * (1 + 2 * max(parameters.bet_odds.value.values()))
+    bonus = 1 + max(parameters.bonus_odds.value.values(), default=0)
+    fees = max([0, *parameters.exchange_half_antes.value, parameters.sixth_card_half_antes.value or 0])
+    a_box = LARGEST_STAKE * (2 + 2 * bet + bonus + fees + (parameters.dealer_game_half_antes.value or 0))
+    if parameters.boxes_on_table.value * a_box > LARGEST_INTEGER:
+        return ["parameters.bet_odds: with these boxes, odds and prices an amount could pass 2^53 - 1"]
+    return []
 
 
 def _price_problems(parameters: Parameters) -> list[str]:

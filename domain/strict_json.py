@@ -18,12 +18,16 @@ class StrictJsonError(ValueError):
 def require_strict_json(text: str | bytes) -> None:
     """Raise StrictJsonError unless the text is JSON whose objects have distinct keys."""
     try:
+        if isinstance(text, str):
+            text.encode()
         value = json.loads(text, object_pairs_hook=_distinct, parse_constant=_NoNumber)
         _distinct([("the value", value)])
     except json.JSONDecodeError as error:
         raise StrictJsonError(f"not JSON: {error.msg} at line {error.lineno} column {error.colno}") from None
     except UnicodeDecodeError as error:
         raise StrictJsonError(f"not UTF-8 text at byte {error.start}") from None
+    except UnicodeEncodeError as error:
+        raise StrictJsonError(f"not text that UTF-8 can hold at character {error.start}") from None
     except StrictJsonError:
         raise
     except ValueError:  # Python turns no text of more than 4,300 digits into a whole number

@@ -259,5 +259,7 @@ def _read(path: Path, key: str) -> Manifest | None:
             finished.append(msgspec.json.decode(line, type=RangeDone))
         except msgspec.DecodeError:
             break
+    # What comes next must not be written behind half a line.
+    path.write_bytes(b"".join(line + b"\n" for line in lines[: len(finished) + 1]))
     return Manifest(path, head.ranges, finished)
 

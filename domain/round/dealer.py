@@ -155,7 +155,9 @@ class Dealer:
     def _jackpot_amounts(self) -> dict[int, int]:
         """Rule 5.3: all shares follow from the deal alone, so a dark box shown late gets what its place gives it."""
         first_fives: list[tuple[int, Combination]] = [
-            (box.box, evaluate(self.dealt_to(slot)).main) for slot, box in enumerate(self.state.boxes) if box.bonus
+            (box.box, evaluate(self.dealt_to(slot)).main)
+            for slot, box in enumerate(self.state.boxes)
+            if box.bonus and not (box.folded and self.ruleset.bonus_needs_announcement)
         ]
         return jackpot_amounts(self.ruleset, self.state.jackpot, first_fives)
 

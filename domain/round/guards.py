@@ -168,7 +168,7 @@ def _asked_refusal(state: RoundState, ruleset: Ruleset, choice: c.BoxChoice) -> 
         return _too_late(state, "")
     if state.phase in _NOT_DEALT:
         return Refusal(RefusalCode.NOT_DEALT, "The cards are not dealt yet.", ruleset.clause("6.1"))
-    box = state.box(choice.box)
+    box = state.box(choice.box) if type(choice.box) is int else None
     if box is None:
         text = f"Nobody plays box {choice.box!r} in this round."
         return Refusal(RefusalCode.BOX_UNKNOWN, text, ruleset.clause("3.1"))
@@ -180,9 +180,10 @@ def _asked_refusal(state: RoundState, ruleset: Ruleset, choice: c.BoxChoice) -> 
 def _turn_refusal(state: RoundState, ruleset: Ruleset, choice: c.BoxChoice, open_only: str | None) -> Refusal | None:
     """Rule 6.1, for the decisions before the reveal; `open_only` is the clause that keeps dark boxes out."""
     turn = whose_turn(state, ruleset)
-    its_turn = turn is not None and turn.box == choice.box and state.phase is Phase.DECIDING
-    if its_turn and turn and choice.player in (None, turn.player) and not (turn.dark and open_only):
-        return None
+    if turn is not None and turn.box == choice.box and type(choice.box) is int and state.phase is Phase.DECIDING:
+        its_own = choice.player is None or choice.player == turn.player
+        if its_own and not (turn.dark and open_only):
+            return None
     return _why_not_its_turn(state, ruleset, choice, turn, open_only)
 
 
@@ -196,7 +197,8 @@ def _why_not_its_turn(
     if box.dark and open_only is not None:
         text = f"Box {box.box} is played dark; only an open box can do this."
         return Refusal(RefusalCode.DARK_BOX, text, ruleset.clause(open_only))
-    if box.stage is Stage.DONE or state.phase is not Phase.DECIDING or (turn is not None and turn.box > box.box):
+    finished = box.stage is Stage.DONE or (box.dark and box.stage is Stage.DRAWING)
+    if finished or state.phase is not Phase.DECIDING:
         text = f"Box {box.box} has decided; it can't be revisited."
         return Refusal(RefusalCode.ALREADY_DECIDED, text, ruleset.clause("6.1"))
     whose = "nobody's" if turn is None else f"box {turn.box}'s"
@@ -327,6 +329,8 @@ def _guard_void(state: RoundState, ruleset: Ruleset, choice: c.Void) -> Refusal 
         return Refusal(RefusalCode.REASON_MISSING, "A void needs its reason.", ruleset.clause("10.2"))
     if not is_record_text(choice.reason):
         return _bad_text("reason")
+    if state.phase is Phase.UNOPENED:
+        return _too_late(state, "")
     if state.phase in _OVER or state.phase is Phase.SHOWDOWN:
         return Refusal(RefusalCode.TOO_LATE_TO_VOID, "The round is over; it can't be voided.", ruleset.clause("10.2"))
     return None

@@ -124,7 +124,7 @@ class RoundState:
 
 
 def fold(events: Iterable[e.RoundEvent]) -> RoundState:
-    """The state after these events."""
+    """The state after these events; rule 10.1: a round that was left off goes on from just this."""
     state = RoundState()
     for event in events:
         apply(state, event)

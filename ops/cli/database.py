@@ -41,13 +41,21 @@ def status(settings: Settings) -> None:
     """Say what runs."""
     from ops.postgres_server import status as server_status
 
+    folder = settings.server_folder
     if settings.database_url is not None:
         from ops.database import is_migrated
 
         ready = is_migrated(settings.database_url)
         data_console().print("The given database answers and is " + ("ready." if ready else "not migrated yet."))
         return
-    data_console().print(f"Embedded PostgreSQL in {settings.server_folder}: {server_status(settings.server_folder)}")
+    if not folder.exists():
+        data_console().print(f"No embedded PostgreSQL yet; its folder will be {folder}", soft_wrap=True)
+        return
+    found = server_status(folder)
+    state = "does not run (it is started by the command that needs it)"
+    if found.pid is not None:
+        state = f"runs as process {found.pid}, {'in use' if found.in_use else 'in use by nobody'}, at {found.url}"
+    data_console().print(f"Embedded PostgreSQL in {folder}: {state}", soft_wrap=True)
 
 
 @database.command()

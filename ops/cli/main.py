@@ -33,6 +33,7 @@ _COMMANDS: Final = {
     "show": "ops.cli.rounds:show",
     "shuffle": "ops.cli.dump:shuffle",
     "verify": "ops.cli.verify:verify",
+    "void": "ops.cli.void:void",
 }
 """Command -> module and name: a command is imported when it is used, so that each starts as fast as it can."""
 

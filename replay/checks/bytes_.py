@@ -1,4 +1,7 @@
-"""Are the stored bytes canonical bodies of events that we know?  Source: docs/formats/event-record.md."""
+"""Are the stored bytes canonical bodies of events that we know?  Source: docs/formats/event-record.md.
+
+Not here: whether the events belong together (`chain`), whether they may stand where they stand (`order`).
+"""
 
 from __future__ import annotations
 

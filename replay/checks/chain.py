@@ -1,4 +1,7 @@
-"""Does each event link to the one before it, with none missing, doubled or added?  Source: formats/event-record.md."""
+"""Does each event link to the one before it, with none missing, doubled or added?  Source: formats/event-record.md.
+
+Not here: what the events say (`order` and up).
+"""
 
 from __future__ import annotations
 

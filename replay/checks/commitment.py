@@ -1,4 +1,7 @@
-"""Is the revealed seed the one that the house committed to, under the ruleset that it pinned?  Rule 4.4."""
+"""Is the revealed seed the one that the house committed to, under the ruleset that it pinned?  Rule 4.4.
+
+Not here: the cards that the seed deals (`deck`).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""What the checks share: turning findings into a rung, and lining recorded events up with recomputed ones."""
+"""What the checks share: turning findings into a rung, and lining recorded events up with recomputed ones.
+
+Which field of which event is the business of which rung stands here, in one place.
+
+Not here: any question of its own.
+"""
 
 from __future__ import annotations
 

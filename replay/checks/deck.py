@@ -2,6 +2,8 @@
 
 Follows the recorded events, whatever they did, and looks each shown card up in the recomputed deck: a wrong decision or
 amount elsewhere does not hide a wrong card here.
+
+Not here: whether the choices were allowed (`legality`).
 """
 
 from __future__ import annotations

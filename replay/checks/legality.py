@@ -2,6 +2,8 @@
 
 The choices are decided again; fees, stakes, BETs and the sequence of facts must come out as recorded.  Cards and
 amounts paid are the business of the rungs `deck` and `payout`.
+
+Not here: cards (`deck`) and amounts paid (`payout`).
 """
 
 from __future__ import annotations

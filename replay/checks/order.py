@@ -1,4 +1,7 @@
-"""May each fact stand where it stands, and does time never run backwards?  Source: the table in domain.round.phases."""
+"""May each fact stand where it stands, and does time never run backwards?  Source: the table in domain.round.phases.
+
+Not here: whether a choice was allowed in detail (`legality`).
+"""
 
 from __future__ import annotations
 

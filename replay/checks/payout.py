@@ -1,4 +1,7 @@
-"""Is every amount that was paid the one that the rules give?  Clauses 5, 7, 9 and 10.2."""
+"""Is every amount that was paid the one that the rules give?  Clauses 5, 7, 9 and 10.2.
+
+Not here: cards (`deck`), choices and fees (`legality`).
+"""
 
 from __future__ import annotations
 

@@ -20,6 +20,7 @@ from typing import Final, NamedTuple
 from domain.hands import Combination, Hand, evaluate
 from domain.record import Record
 from domain.round.codec import decode
+from domain.round.events import Mode
 from domain.ruleset import Ruleset
 from domain.rulesets import released_rulesets
 from tests.golden.branches import branches
@@ -168,17 +169,25 @@ def _offered(ruleset: Ruleset, branch: str) -> bool:
 
 def _searched(ruleset: Ruleset, branch: str) -> list[Candidate]:
     """A round with this branch, or none within the bounds of the search."""
-    for number in range(FIRST_SEARCHED, FIRST_SEARCHED + PLANS):
+    for number in _plans(ruleset, branch):
         planned = plan(ruleset, number)
-        if planned.void_after is not None or not _suits(ruleset, planned, branch):
-            continue
         for attempt in range(ATTEMPTS_A_PLAN):
             if RARE[branch](_dealt(planned, attempt)):
                 candidate = _candidate(ruleset, plan(ruleset, number), attempt)
                 if branch in candidate.walks:
                     return [candidate]
-    print(f"{ruleset.name}: no round found for {branch!r}", file=sys.stderr)
+    print(f"{ruleset.name}: no round found for {branch!r}", file=sys.stderr, flush=True)
     return []
+
+
+def _plans(ruleset: Ruleset, branch: str) -> list[int]:
+    """Numbers of plans that suit a branch, those with the most open boxes first: they show the most hands a deck."""
+    suiting = []
+    for number in range(FIRST_SEARCHED, FIRST_SEARCHED + 2000):
+        planned = plan(ruleset, number)
+        if planned.void_after is None and _suits(ruleset, planned, branch):
+            suiting.append((-sum(box.mode is Mode.OPEN for box in planned.placed), number))
+    return [number for _, number in sorted(suiting)[:PLANS]]
 
 
 def _suits(ruleset: Ruleset, planned: Plan, branch: str) -> bool:

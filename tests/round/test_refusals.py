@@ -91,6 +91,7 @@ def after_the_deal() -> Refusal:
 
 MET: dict[RefusalCode, Callable[[], Refusal]] = {
     Code.NOT_WHOLE: lambda: place("RP", Box(1, ante=-1).place()),
+    Code.TEXT_INVALID: lambda: opening(table="e\u0301"),
     Code.LIMITS_INVALID: lambda: opening(limits=limits(ante_min=10, ante_max=5)),
     Code.BOX_UNKNOWN: lambda: place("RP", Box(2).place()),
     Code.BOX_TAKEN: lambda: place("ORP", Box(1).place(), Box(1, player="p2").place()),
@@ -151,6 +152,19 @@ def test_each_refusal_has_its_code_and_one_clear_sentence(code: RefusalCode) -> 
 def test_codes_are_stable_words() -> None:
     """Callers may store them: lower-case words with hyphens, each once, the name of the member in small."""
     assert [code.value for code in RefusalCode] == [code.name.lower().replace("_", "-") for code in RefusalCode]
+
+
+@pytest.mark.parametrize("text", ["e\u0301", "\ud800", "x" * 1001], ids=["not composed", "half a pair", "too long"])
+def test_text_that_a_record_cannot_hold_is_refused_before_it_is_recorded(text: str) -> None:
+    """Names and reasons go into stored bodies: NFC, encodable, of a bounded length."""
+    answers = [
+        opening(table=text),
+        opening(currency=text),
+        place("RP", Box(1, player=text).place()),
+        Laid(game("RP"), Box(1)).refusal(f"void {text}"),
+    ]
+
+    assert [answer.code for answer in answers] == [Code.TEXT_INVALID] * 4
 
 
 JARGON = re.compile(r"[<>{}_]|\b(None|True|False|Mode|Box\w+\(|Struct|tuple|dict|int|str|NoneType|self|object)\b")
