@@ -90,13 +90,13 @@ class PayoutMaxCovers(StrEnum):
 
 
 class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a table allows.  Amounts in minor units; a `payout_max` of null is no limit."""
+    """What a table allows, in the order of the stored bytes.  Minor units; a `payout_max` of null is no limit."""
 
-    ante_min: int
     ante_max: int
+    ante_min: int
     ante_step: int
-    bonus_min: int
     bonus_max: int
+    bonus_min: int
     payout_max: int | None
 
 

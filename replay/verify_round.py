@@ -10,20 +10,17 @@ Not here: where rounds come from (`ops`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+
+import msgspec
 
 from domain.deal.commitment import client_entropy, commitment
 from domain.deal.shuffle import NO_BEACON, SeededDeck
-from domain.record import CHAIN_START, TIME_PATTERN, BodyError, leaf_hash
+from domain.record import CHAIN_START, TIME_PATTERN, leaf_hash
 from domain.round import events as e
-from domain.round.codec import body_of, decode, time_of
-from domain.round.dealer import Dealer
-from domain.round.decisions import reveal_seed, take
-from domain.round.phases import Phase
-from domain.round.state import RoundState
+from domain.round.codec import decode_stream, encode_stream
 from replay.checks import LADDER
 from replay.evidence import Evidence, Rulesets, round_id
-from replay.redecide import CHOICES
+from replay.redecide import redecide
 from replay.verdict import ALL_VERIFIED, NO_LEDGER, NO_LOG, Verdict
 
 
@@ -43,61 +40,56 @@ def climb(stream: str, bodies: Sequence[bytes], rulesets: Rulesets) -> Verdict:
 def is_exactly_as_recomputed(stream: str, bodies: Sequence[bytes], rulesets: Rulesets) -> bool:
     """The quick way: whether a finished round's bodies are just the bytes that come out when it is decided again.
 
-    Only what somebody chose is read from the record, and the times; every body is made anew and held against it.
+    Only what somebody chose is taken from the record, and the times; every body is made anew, chained to the recorded
+    one before it, and held against the stored bytes.
     """
-    identity = round_id(stream)
+    lines = b"\n".join(bodies) + b"\n"
     try:
-        opened, revealed = decode(bodies[0]).data, decode(bodies[-1]).data
-        if not isinstance(opened, e.RoundOpened) or not isinstance(revealed, e.SeedRevealed) or identity is None:
-            return False
-        ruleset, server_seed = rulesets.get(opened.ruleset_digest), bytes.fromhex(revealed.server_seed)
-        if ruleset is None or ruleset.name != opened.ruleset:
-            return False
-        if commitment(identity, ruleset.digest, server_seed).hex() != opened.commitment:
-            return False
-        dealer = Dealer(RoundState(), ruleset, None)
-        dealer.note(opened)
-        return _plays_out(dealer, bodies, identity, server_seed) and _same_bytes(stream, bodies, dealer.events)
-    except (BodyError, ValueError, IndexError):
+        records = decode_stream(lines)
+        events = [record.data for record in records]
+        expected = _decided_again(stream, events, rulesets)
+    except (msgspec.DecodeError, ValueError):
         return False  # the ladder says what it is
-
-
-def _plays_out(dealer: Dealer, bodies: Sequence[bytes], identity: bytes, server_seed: bytes) -> bool:
-    """Let the dealer take the recorded choices up to the round's end; whether the rules allow them all.
-
-    The house's moves come by themselves, so the body behind the last event that came is the next choice.
-    """
-    state, events = dealer.state, dealer.events
-    while state.phase not in _SETTLED:
-        event = decode(bodies[len(events)]).data
-        choose = CHOICES.get(type(event))
-        if choose is None:
-            return False
-        if dealer.deck is None and type(event) is e.CardsDealt:
-            seeds = [(box.box, bytes.fromhex(box.client_seed)) for box in state.boxes]
-            beacon = NO_BEACON if event.beacon is None else bytes.fromhex(event.beacon)
-            dealer.deck = SeededDeck(server_seed, identity, dealer.ruleset.digest, client_entropy(seeds), beacon)
-        if take(dealer, choose(event)) is not None:
-            return False
-    events.append(reveal_seed(server_seed))
-    return True
-
-
-_SETTLED: Final = frozenset({Phase.CLOSED, Phase.VOIDED})
-
-
-def _same_bytes(stream: str, bodies: Sequence[bytes], events: list[e.RoundEvent]) -> bool:
-    """Whether these events, with the recorded times, give just these bodies."""
-    if len(bodies) != len(events):
+    ats = [record.at for record in records]
+    if len(expected) != len(bodies) or not _are_times_in_order(ats):
         return False
-    name, prev, last_at = stream.encode(), CHAIN_START.encode(), b""
-    for seq, body in enumerate(bodies):
-        at = time_of(body)
-        if body != body_of(events[seq], at, prev, seq, name):
-            return False
-        if at != last_at:
-            if at < last_at or TIME_PATTERN.fullmatch(at.decode()) is None:
+    prevs = [CHAIN_START, *map(leaf_hash, bodies[:-1])]
+    return encode_stream(expected, ats, prevs, stream) == lines
+
+
+def _decided_again(stream: str, events: list[e.RoundEvent], rulesets: Rulesets) -> list[e.RoundEvent]:
+    """The events that the record should have; none for a round that has not ended or is not what it was opened as."""
+    identity = round_id(stream)
+    opened, revealed = (events[0], events[-1]) if events else (None, None)
+    if not isinstance(opened, e.RoundOpened) or not isinstance(revealed, e.SeedRevealed) or identity is None:
+        return []
+    ruleset, server_seed = rulesets.get(opened.ruleset_digest), bytes.fromhex(revealed.server_seed)
+    if ruleset is None or ruleset.name != opened.ruleset:
+        return []
+    if commitment(identity, ruleset.digest, server_seed).hex() != opened.commitment:
+        return []
+    deck = SeededDeck(server_seed, identity, ruleset.digest, *_public_entropy(events))
+    return redecide(events, ruleset, deck, server_seed).events
+
+
+def _public_entropy(events: list[e.RoundEvent]) -> tuple[bytes, bytes]:
+    """What players and a beacon brought to the deal: X and B."""
+    seeds: list[tuple[int, bytes]] = []
+    beacon = NO_BEACON
+    for event in events:
+        if type(event) is e.BoxPlaced:
+            seeds.append((event.box, bytes.fromhex(event.client_seed)))
+        elif type(event) is e.CardsDealt:
+            beacon = beacon if event.beacon is None else bytes.fromhex(event.beacon)
+            break
+    return client_entropy(sorted(seeds)), beacon
+
+
+def _are_times_in_order(ats: list[str]) -> bool:
+    last = ""
+    for at in ats:
+        if at != last:  # the events of one append share their time
+            if at < last or TIME_PATTERN.fullmatch(at) is None:
                 return False
-            last_at = at
-        prev = leaf_hash(body).encode()
+            last = at
     return True

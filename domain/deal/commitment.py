@@ -8,7 +8,6 @@ Not here: publishing and revealing (`domain.round`), keeping the seed (`ops.keys
 
 from collections.abc import Iterable
 from hashlib import sha256
-from itertools import pairwise
 
 SEED_SIZE = 32              # bytes of a server seed and of every SHA-256 digest
 ROUND_ID_SIZE = 16          # bytes of a UUIDv7
@@ -29,9 +28,12 @@ def client_entropy(client_seeds: Iterable[tuple[int, bytes]]) -> bytes:
     A box whose player gave no seed stands with b"".  Boxes are 0 to 255, each
     at most once, a seed has 0 to 255 bytes; anything else is a ValueError.
     """
-    boxes = list(client_seeds)
-    _check_ascending([box for box, _ in boxes])
-    fields = [_client_field(box, seed) for box, seed in boxes]
+    fields, last = [], -1
+    for box, seed in client_seeds:
+        if box <= last:
+            raise ValueError(f"box: {box} follows {last}, boxes must ascend")
+        fields.append(_client_field(box, seed))
+        last = box
     return sha256(b"dp1/clients\0" + len(fields).to_bytes(2, "big") + b"".join(fields)).digest()
 
 
@@ -47,9 +49,3 @@ def _client_field(box: int, seed: bytes) -> bytes:
     if len(seed) > MAX_BYTE:
         raise ValueError(f"client seed of box {box}: {len(seed)} bytes, at most {MAX_BYTE} are allowed")
     return bytes((box, len(seed))) + seed
-
-
-def _check_ascending(boxes: list[int]) -> None:
-    for earlier, later in pairwise(boxes):
-        if earlier >= later:
-            raise ValueError(f"box: {later} follows {earlier}, boxes must ascend")

@@ -8,7 +8,7 @@ Not here: the chain over several events (`record` has the link), the store (`ops
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final, Protocol, Union
 
 import msgspec
@@ -35,23 +35,32 @@ class EventRecord(Protocol):
 
 
 def encode(event: RoundEvent, *, at: str, prev: str, seq: int, stream: str) -> bytes:
-    """The canonical body of an event.  `at`, `prev` and `stream` are ASCII without quotes or backslashes."""
-    return body_of(event, at.encode(), prev.encode(), seq, stream.encode())
+    """The canonical body of an event."""
+    return _ENCODER.encode(_Body(at, event, prev, seq, stream, event.NAME, FORMAT_VERSION))
 
 
-def body_of(event: RoundEvent, at: bytes, prev: bytes, seq: int, stream: bytes) -> bytes:
-    """As `encode`, for a caller who has the frame as bytes: the keys of the frame stand in JCS order."""
-    data = _ENCODER.encode(event)
-    return _FRAME % (at, data, prev, seq, stream, _TAIL[type(event)])
+def encode_stream(events: Sequence[RoundEvent], ats: Sequence[str], prevs: Sequence[str], stream: str) -> bytes:
+    """The canonical bodies of a stream from its start, each with a line feed behind it.
+
+    A body has no line feed of its own, so these bytes tell where each one ends.
+    """
+    bodies = [
+        _Body(at, event, prev, seq, stream, event.NAME, FORMAT_VERSION)
+        for seq, (event, at, prev) in enumerate(zip(events, ats, prevs, strict=True))
+    ]
+    return _ENCODER.encode_lines(bodies)
 
 
-_FRAME: Final = b'{"at":"%b","data":%b,"prev":"%b","seq":%d,"stream":"%b",%b'
-_TAIL: Final = {event: b'"type":"%b","v":%d}' % (event.NAME.encode(), FORMAT_VERSION) for event in ROUND_EVENTS}
+class _Body(msgspec.Struct, frozen=True, gc=False):
+    """The frame as it is written; its fields, as those of every event, stand in JCS order."""
 
-
-def time_of(body: bytes) -> bytes:
-    """The time in a body that `encode` made; in any other body, whatever stands in its place."""
-    return body[7:31]
+    at: str
+    data: RoundEvent
+    prev: str
+    seq: int
+    stream: str
+    type: str
+    v: int
 
 
 def decode(body: bytes) -> EventRecord:
@@ -60,6 +69,11 @@ def decode(body: bytes) -> EventRecord:
         return _DECODER.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         return _decode_older(body, error)
+
+
+def decode_stream(lines: bytes) -> list[EventRecord]:
+    """Bodies of current names, each with a line feed behind it.  Raises msgspec.DecodeError for any other."""
+    return _DECODER.decode_lines(lines)
 
 
 def append_to(stream: str, head: tuple[int, str] | None, events: list[RoundEvent], at: str) -> list[Record]:
@@ -104,5 +118,5 @@ def _record_type(event: type[RoundEvent]) -> type[Any]:
 
 
 _RECORD_TYPES: Final[dict[type[RoundEvent], type[Any]]] = {event: _record_type(event) for event in ROUND_EVENTS}
-_ENCODER: Final = msgspec.json.Encoder(order="sorted")
+_ENCODER: Final = msgspec.json.Encoder()
 _DECODER: Final[msgspec.json.Decoder[EventRecord]] = msgspec.json.Decoder(Union[tuple(_RECORD_TYPES.values())])  # noqa: UP007 - made from a tuple

@@ -27,7 +27,7 @@ from domain.settlement import (
 )
 
 # A member of an enumeration is slow to look up in Python 3.11, and these are looked up for every event of every replay.
-_DECIDING, _REVEALED = Phase.DECIDING, Phase.REVEALED
+_BETTING, _DECIDING, _REVEALED = Phase.BETTING, Phase.DECIDING, Phase.REVEALED
 _WAITING, _DRAWING, _DREW = Stage.WAITING, Stage.DRAWING, Stage.DREW
 
 
@@ -71,12 +71,13 @@ def may_buy_dealer_game(box: BoxState) -> bool:
 class Dealer:
     """One command's work: the state it moves on, the deck it deals from, and the events it has noted."""
 
-    __slots__ = ("deck", "events", "ruleset", "state")
+    __slots__ = ("dealt", "deck", "events", "ruleset", "state")
 
     def __init__(self, state: RoundState, ruleset: Ruleset, deck: Deck | None) -> None:
         self.state = state
         self.ruleset = ruleset
         self.deck = deck
+        self.dealt: Sequence[int] | None = None  # everybody's first five, once they are asked for
         self.events: list[e.RoundEvent] = []
 
     def note(self, event: e.RoundEvent) -> None:
@@ -92,7 +93,10 @@ class Dealer:
 
     def move_on(self) -> None:
         """Make every move that is the house's, until a box must choose or the round is closed."""
-        if self.state.phase is _DECIDING:
+        phase = self.state.phase
+        if phase is _BETTING:
+            return
+        if phase is _DECIDING:
             self._deal_draws()
             box = whose_turn(self.state, self.ruleset)
             if box is not None:
@@ -108,8 +112,10 @@ class Dealer:
 
     def dealt_to(self, slot: int) -> Sequence[int]:
         """Rule 4.1: the five cards dealt to the n-th box from 0; the dealer comes after the last box."""
+        dealt = self.dealt
         hands = len(self.state.boxes) + 1
-        dealt = self._deck().cards(0, 5 * hands)
+        if dealt is None:
+            dealt = self.dealt = self._deck().cards(0, 5 * hands)
         return dealt[slot::hands] if self.ruleset.one_by_one else dealt[5 * slot : 5 * slot + 5]
 
     def _deck(self) -> Deck:
@@ -144,7 +150,8 @@ class Dealer:
         """Rule 5.1: judged on the first five cards, whatever follows."""
         if not box.bonus or box.bonus_settled:
             return
-        main = evaluate(box.first_five).main
+        # An open hand that has not drawn yet is judged once for its bonus and for all that follows.
+        main = box.final_hand().main if len(box.cards) == 5 and not box.drew else evaluate(box.first_five).main
         if main in self.ruleset.jackpot_shares:
             amount = self._jackpot_amounts()[box.box]
             name, pot = COMBINATION_NAMES[main], self.state.jackpot
@@ -166,8 +173,10 @@ class Dealer:
     def _deal_draws(self) -> None:
         """Rule 6.7: at once, or in box order when no box is left to choose."""
         boxes = self.state.boxes
-        if self.ruleset.draws_after_all and any(still_to_choose(box, self.ruleset) for box in boxes):
-            return
+        if self.ruleset.draws_after_all:
+            for box in boxes:
+                if still_to_choose(box, self.ruleset):
+                    return
         for box in boxes:
             if box.stage is not _DRAWING:
                 continue
@@ -202,9 +211,11 @@ class Dealer:
     def _showdown(self) -> None:
         """Rule 8.2: boxes that did not buy are settled first, then the card is replaced, then the buyers."""
         dealer = self.state.dealer_hand()
-        buyers = [box for box in self.state.boxes if box.answer]
+        buyers = []
         for box in self.state.boxes:
-            if not box.answer:
+            if box.answer:
+                buyers.append(box)
+            else:
                 self._settle(box, self._settlement(box, dealer))
         if buyers:
             dealer = self._replace_dealer_card()

@@ -4,7 +4,9 @@ Every event is in the past tense, frozen and complete: plain values, no defaults
 the class name; a stored name is never used again for another shape (docs/formats/event-record.md).  Cards appear in an
 event only when they are shown; `HiddenCardDrawn` says that a card went face down to a dark box, not which.
 
-Not here: which event may follow which (`phases`), what an event does to the state (`state`), reading older names (`codec`).
+The fields of every event stand in the order of the alphabet, which is the order of the stored bytes.
+
+Not here: which event may follow which (`phases`), what an event does to the state (`state`), older names (`codec`).
 """
 
 from __future__ import annotations

@@ -23,6 +23,7 @@ from domain.ruleset import BonusStake, Limits, Ruleset, limits_problems
 from domain.settlement import insurance_limits
 
 _OVER: Final = frozenset({Phase.CLOSED, Phase.VOIDED, Phase.ENDED})
+_DARK: Final = Mode.DARK
 _NOT_DEALT: Final = frozenset({Phase.UNOPENED, Phase.BETTING})
 
 Guard = Callable[[RoundState, Ruleset, Any], Refusal | None]
@@ -62,7 +63,7 @@ def _guard_place_box(state: RoundState, ruleset: Ruleset, choice: c.PlaceBox) ->
     if len(choice.client_seed) > 255:
         text = f"A client seed has at most 255 bytes; this one has {len(choice.client_seed)}."
         return Refusal(RefusalCode.CLIENT_SEED_TOO_LONG, text, ruleset.clause("4.4"))
-    own = [box for box in state.boxes if box.player == choice.player]
+    own = [box for box in state.boxes if box.player == choice.player] if state.boxes else []
     limits = _limits(state)
     return (
         _boxes_refusal(ruleset, own, choice)
@@ -80,8 +81,8 @@ def _boxes_refusal(ruleset: Ruleset, own: list[BoxState], choice: c.PlaceBox) ->
     if ruleset.boxes_adjacent and own and all(abs(box.box - choice.box) != 1 for box in own):
         text = f"Box {choice.box} is not next to your other box(es); boxes of one player must be adjacent."
         return Refusal(RefusalCode.BOXES_NOT_ADJACENT, text, ruleset.clause("3.1"))
-    dark = choice.mode is Mode.DARK
-    same_mode = sum(box.dark == dark for box in own)
+    dark = choice.mode is _DARK
+    same_mode = sum([box.dark == dark for box in own])
     if same_mode >= (ruleset.dark_boxes_per_player if dark else ruleset.open_boxes_per_player):
         code = RefusalCode.TOO_MANY_DARK_BOXES if dark else RefusalCode.TOO_MANY_OPEN_BOXES
         text = f"A player may have {same_mode or 'no'} {choice.mode} box(es) in this game."
@@ -104,7 +105,7 @@ def _ante_refusal(limits: Limits, ruleset: Ruleset, own: list[BoxState], choice:
     if ruleset.antes_must_be_even and ante % 2:
         text = f"An ante of {ante} would make a price of one and a half antes a fraction; take an even ante."
         return Refusal(RefusalCode.ANTE_NOT_DIVISIBLE, text, ruleset.clause("3.4"))
-    if ruleset.equal_open_antes and choice.mode is Mode.OPEN:
+    if ruleset.equal_open_antes and choice.mode is not _DARK:
         other = next((box.ante for box in own if not box.dark and box.ante != ante), None)
         if other is not None:
             text = f"Your open boxes must have equal antes: {other} on one, {ante} on box {choice.box}."

@@ -42,7 +42,9 @@ def _branch(ruleset: Ruleset, state: RoundState, event: e.RoundEvent) -> Iterato
             yield f"{len(event.cards)} cards shown, phase {state.phase}"
         case e.ExchangeBought():
             yield f"exchange of {len(event.discard)}"
-            yield "exchange in ascending order" if event.discard == sorted(event.discard) else "exchange in another order"
+            yield (
+                "exchange in ascending order" if event.discard == sorted(event.discard) else "exchange in another order"
+            )
         case e.SixthCardBought():
             yield f"sixth card of {_mode(_box(state, event.box))} box"
         case e.BoxFolded() | e.BetMade():

@@ -1,4 +1,4 @@
-"""The golden files: JSON Lines, one round a line, `{"stream": …, "bodies": [text, …]}`; a body's bytes are its UTF-8 text.
+"""The golden files: JSON Lines, a round a line: `{"stream": …, "bodies": [text, …]}`; a body is the UTF-8 of its text.
 
 Also the tools of whoever forges a record: bodies to plain values and back, canonical and chained anew, written without
 the product's own encoder.

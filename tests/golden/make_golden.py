@@ -62,7 +62,9 @@ RARE: Final[dict[str, Sought]] = {
     "tied, insured": lambda d: _insurable_tie(d),
     "insurance lost, dealer equal": lambda d: _insurable_tie(d),
     "insurance returned, dealer equal": lambda d: _insurable_tie(d),
-    "insurance lost, dealer higher": lambda d: any(_insurable(hand) and hand.strength < d.dealer.strength for hand in d.hands),
+    "insurance lost, dealer higher": lambda d: any(
+        _insurable(hand) and hand.strength < d.dealer.strength for hand in d.hands
+    ),
     "insurance returned, dealer higher": lambda d: any(
         _insurable(hand) and hand.strength < d.dealer.strength for hand in d.hands
     ),
@@ -81,7 +83,7 @@ RARE: Final[dict[str, Sought]] = {
     "won with four-of-a-kind": lambda d: _someone(d, Combination.FOUR_OF_A_KIND),
     "won with straight-flush": lambda d: _someone(d, Combination.STRAIGHT_FLUSH),
     "won with royal-flush": lambda d: _someone(d, Combination.ROYAL_FLUSH),
-}  # fmt: skip
+}
 """Branches too rare for chance, each with the decks that can bring it; which game can have them says `offers`."""
 
 

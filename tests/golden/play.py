@@ -31,13 +31,29 @@ from ops.simulation import next_choice, stakes
 
 FIRST_ROUND: Final = datetime(2026, 1, 31, 20, 0, tzinfo=UTC)
 TABLES: Final = (
-    ("golden-1", "EUR", Limits(ante_min=100, ante_max=100_000, ante_step=100, bonus_min=100, bonus_max=50_000, payout_max=None)),
-    ("golden-2", "USD", Limits(ante_min=100, ante_max=5_000, ante_step=50, bonus_min=1, bonus_max=2_000, payout_max=5_000)),
-    ("Зал «Юг», стол 3", "KZT", Limits(ante_min=2, ante_max=500, ante_step=2, bonus_min=1, bonus_max=60, payout_max=90)),
+    (
+        "golden-1",
+        "EUR",
+        Limits(ante_min=100, ante_max=100_000, ante_step=100, bonus_min=100, bonus_max=50_000, payout_max=None),
+    ),
+    (
+        "golden-2",
+        "USD",
+        Limits(ante_min=100, ante_max=5_000, ante_step=50, bonus_min=1, bonus_max=2_000, payout_max=5_000),
+    ),
+    (
+        "Зал «Юг», стол 3",
+        "KZT",
+        Limits(ante_min=2, ante_max=500, ante_step=2, bonus_min=1, bonus_max=60, payout_max=90),
+    ),
     ("Zürich/4", "CHF", Limits(ante_min=40, ante_max=90, ante_step=10, bonus_min=5, bonus_max=900, payout_max=250)),
-)  # fmt: skip
+)
 POTS: Final = (0, 7, 1_000_003, 98_765_432)
-REASONS: Final = ("card jammed in the shoe", "Сбой стола: «карта не считана»", 'dealer said "stop"\n\tsecond line \\ \x7f')
+REASONS: Final = (
+    "card jammed in the shoe",
+    "Сбой стола: «карта не считана»",
+    'dealer said "stop"\n\tsecond line \\ \x7f',
+)
 
 
 class Plan(NamedTuple):
