@@ -68,7 +68,7 @@ def read_envelope(body: bytes) -> Envelope:
     try:
         envelope = _ENVELOPE.decode(body)
         plain = _PLAIN.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise BodyError(f"not an event body: {error}") from None
     # A doubled key, white space, another order or another spelling of a number all come out different.
     if canonical_json(plain) != body:
@@ -86,7 +86,9 @@ def is_record_text(value: object) -> bool:
 
 
 _SURROGATES: Final = re.compile("[\ud800-\udfff]")
-TIME_PATTERN: Final = re.compile(r"\d{4}-(0\d|1[0-2])-([0-2]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z")
+TIME_PATTERN: Final = re.compile(
+    r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z", re.ASCII
+)
 
 _ENVELOPE: Final = msgspec.json.Decoder(Envelope)
 _PLAIN: Final[msgspec.json.Decoder[object]] = msgspec.json.Decoder(object)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Final
+from typing import Final, NamedTuple
 
 from domain.deal.commitment import client_entropy
 from domain.deal.shuffle import NO_BEACON, SeededDeck
@@ -34,6 +34,14 @@ def round_id(stream: str) -> bytes | None:
 
 
 _ROUND_STREAM: Final = re.compile("round:([0-9a-f]{32})")
+
+
+class Malformed(NamedTuple):
+    """A field of a recorded choice that can't be what anybody chose, and what it should have been."""
+
+    record: EventRecord
+    field: str
+    wanted: str
 
 
 class Evidence:
@@ -83,23 +91,35 @@ class Evidence:
 
     @cached_property
     def deck(self) -> SeededDeck | None:
-        """The deck that seed, ruleset and client seeds give; None where one of them is missing."""
+        """The deck that seed, ruleset and client seeds give; None where one of them is missing or malformed."""
         identity = round_id(self.stream)
-        if self.ruleset is None or self.server_seed is None or identity is None:
+        if self.ruleset is None or self.server_seed is None or identity is None or self.malformed_entropy:
             return None
         seeds: list[tuple[int, bytes]] = []
-        beacon: bytes | None = NO_BEACON
+        beacon = NO_BEACON
         for event in self.events:
             if isinstance(event, e.BoxPlaced):
-                seed = _hex(event.client_seed, None)
-                if seed is None or not 1 <= event.box <= 255 or any(event.box == box for box, _ in seeds):
-                    return None
-                seeds.append((event.box, seed))
+                seeds.append((event.box, bytes.fromhex(event.client_seed)))
             elif isinstance(event, e.CardsDealt) and event.beacon is not None:
-                beacon = _hex(event.beacon, 32)
-        if beacon is None or any(len(seed) > 255 for _, seed in seeds):
-            return None
+                beacon = bytes.fromhex(event.beacon)
         return SeededDeck(self.server_seed, identity, self.ruleset.digest, client_entropy(sorted(seeds)), beacon)
+
+    @cached_property
+    def malformed_entropy(self) -> list[Malformed]:
+        """What players or a beacon can't have brought to the deal, so that there is no deck to recompute."""
+        found, boxes = [], set[int]()
+        for record in self.records:
+            event = record.data
+            if isinstance(event, e.BoxPlaced):
+                seed = _hex(event.client_seed, None)
+                if seed is None or len(seed) > 255:
+                    found.append(Malformed(record, "client_seed", "at most 255 bytes of lower-case hex"))
+                if not 1 <= event.box <= 255 or event.box in boxes:
+                    found.append(Malformed(record, "box", "a box of the table, each once"))
+                boxes.add(event.box)
+            elif isinstance(event, e.CardsDealt) and event.beacon is not None and _hex(event.beacon, 32) is None:
+                found.append(Malformed(record, "beacon", "null or 32 bytes of lower-case hex"))
+        return found
 
 
 def _read(body: bytes) -> EventRecord | BodyError:

@@ -13,8 +13,9 @@ from domain.round import choices as c
 from domain.round import events as e
 from domain.round.dealer import Dealer
 from domain.round.decisions import reveal_seed, take
+from domain.round.guards import opening_refusal
 from domain.round.phases import Phase
-from domain.round.refusals import Refusal
+from domain.round.refusals import Refusal, RefusalCode
 from domain.round.state import RoundState
 from domain.ruleset import Ruleset
 
@@ -32,24 +33,42 @@ def redecide(recorded: list[e.RoundEvent], ruleset: Ruleset, deck: Deck, server_
     dealer = Dealer(RoundState(), ruleset, deck)
     for index, event in enumerate(recorded):
         choose = CHOICES.get(type(event))
+        refusal = None
         if choose is not None:
-            refusal = take(dealer, choose(event))
-            if refusal is not None:
-                return Redecided(dealer.events, index, refusal)
-        elif index == 0:
-            dealer.note(event)  # how the round was opened is given; anything else but a choice comes by itself
+            try:
+                refusal = take(dealer, choose(event))
+            except NotHex as error:
+                refusal = Refusal(RefusalCode.TEXT_INVALID, f"{error}.")
+        elif index == 0 and isinstance(event, e.RoundOpened):
+            # How the round was opened is given, if a house may open one so; all else but choices comes by itself.
+            refusal = opening_refusal(event.limits, event.number, event.table, event.currency)
+            if refusal is None:
+                dealer.note(event)
+        if refusal is not None:
+            return Redecided(dealer.events, index, refusal)
     if dealer.state.phase in (Phase.CLOSED, Phase.VOIDED):
         dealer.note(reveal_seed(server_seed))
     return Redecided(dealer.events, None, None)
 
 
+class NotHex(ValueError):
+    """A recorded client seed or beacon that is not bytes in hex."""
+
+
 def _place(event: e.BoxPlaced) -> c.Choice:
-    seed = bytes.fromhex(event.client_seed)
+    seed = _bytes("client seed", event.client_seed)
     return c.PlaceBox(event.box, event.player, event.mode, event.ante, event.bonus, seed)
 
 
 def _deal(event: e.CardsDealt) -> c.Choice:
-    return c.Deal(event.jackpot, None if event.beacon is None else bytes.fromhex(event.beacon))
+    return c.Deal(event.jackpot, None if event.beacon is None else _bytes("beacon", event.beacon))
+
+
+def _bytes(what: str, text: str) -> bytes:
+    try:
+        return bytes.fromhex(text)
+    except ValueError:
+        raise NotHex(f"The {what} {text!r} is not bytes in hex") from None
 
 
 CHOICES: Final[dict[type[e.RoundEvent], Callable[[Any], c.Choice]]] = {

@@ -48,10 +48,10 @@ def is_exactly_as_recomputed(stream: str, bodies: Sequence[bytes], rulesets: Rul
         records = decode_stream(lines)
         events = [record.data for record in records]
         expected = _decided_again(stream, events, rulesets)
-    except (msgspec.DecodeError, ValueError):
+    except (msgspec.DecodeError, ValueError, RecursionError):
         return False  # the ladder says what it is
     ats = [record.at for record in records]
-    if len(expected) != len(bodies) or not _are_times_in_order(ats):
+    if not bodies or len(expected) != len(bodies) or not _are_times_in_order(ats):
         return False
     prevs = [CHAIN_START, *map(leaf_hash, bodies[:-1])]
     return encode_stream(expected, ats, prevs, stream) == lines
@@ -86,10 +86,10 @@ def _public_entropy(events: list[e.RoundEvent]) -> tuple[bytes, bytes]:
 
 
 def _are_times_in_order(ats: list[str]) -> bool:
-    last = ""
+    last: str | None = None
     for at in ats:
         if at != last:  # the events of one append share their time
-            if at < last or TIME_PATTERN.fullmatch(at) is None:
+            if TIME_PATTERN.fullmatch(at) is None or (last is not None and at < last):
                 return False
             last = at
     return True

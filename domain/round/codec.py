@@ -67,7 +67,7 @@ def decode(body: bytes) -> EventRecord:
     """A stored body of a current or an older name.  Raises BodyError that says what and where."""
     try:
         return _DECODER.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         return _decode_older(body, error)
 
 

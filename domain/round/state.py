@@ -189,7 +189,7 @@ def _drawn(state: RoundState, event: e.CardsDrawn, box: BoxState) -> None:
         return
     cards = list(box.cards)
     for position, card in zip(box.discard, drawn, strict=False):
-        if position < len(cards):
+        if 0 <= position < len(cards):
             cards[position] = card
     box.cards = cards
 

@@ -30,7 +30,10 @@ def check(evidence: Evidence) -> Check:
     if not evidence.over:
         return rung(CheckName.COMMITMENT, found, "the round is still open: its seed is not revealed yet")
     identity, seed = round_id(evidence.stream), evidence.server_seed
-    if seed is None or identity is None:
+    if identity is None:
+        found.append(Discrepancy(None, None, "stream", evidence.stream, "round: and 32 digits of lower-case hex"))
+        return rung(CheckName.COMMITMENT, found)
+    if seed is None:
         found.append(Discrepancy(None, e.SeedRevealed.NAME, "server_seed", _recorded_seed(evidence), "32 bytes of hex"))
         return rung(CheckName.COMMITMENT, found)
     recomputed = commitment(identity, ruleset.digest, seed).hex()

@@ -28,7 +28,13 @@ from replay.verdict import Check, CheckName, Discrepancy
 
 def check(evidence: Evidence) -> Check:
     """Compare recorded and recomputed events, but for the fields of other rungs."""
+    malformed = [
+        Discrepancy(record.seq, record.data.NAME, field, getattr(record.data, field), wanted)
+        for record, field, wanted in evidence.malformed_entropy
+    ]
     reason = why_not_recomputable(evidence)
+    if malformed:
+        return rung(CheckName.LEGALITY, malformed, reason)
     again = None if reason else recomputed(evidence)
     if again is None:
         return rung(CheckName.LEGALITY, [], reason)

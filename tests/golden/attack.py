@@ -101,7 +101,7 @@ def attack(random: Random) -> Attack:
         steps.append(f"{change.__name__}: {change(random, plain)}")
         if not plain:
             break
-    if plain and random.random() < 0.5:
+    if plain and isinstance(plain[0]["stream"], str) and random.random() < 0.5:
         stream = plain[0]["stream"]
     careless = random.random() < 0.1
     return Attack(stream, list(map(canonical, plain)) if careless else chained(plain), steps)

@@ -35,7 +35,7 @@ EXAMPLES: Final = 3
 
 FIRST_SEARCHED: Final = 100_001
 ATTEMPTS_A_PLAN: Final = 20_000
-PLANS: Final = 150
+PLANS: Final = 400
 
 
 class Candidate(NamedTuple):
@@ -185,7 +185,8 @@ def _searched(ruleset: Ruleset, branch: str) -> list[Candidate]:
 def _plans(ruleset: Ruleset, branch: str) -> list[int]:
     """Numbers of plans that suit a branch, those with the most open boxes first: they show the most hands a deck."""
     suiting = []
-    for number in range(FIRST_SEARCHED, FIRST_SEARCHED + 2000):
+    first = FIRST_SEARCHED + 10_000 * list(RARE).index(branch)  # no two rounds of a file have one number
+    for number in range(first, first + 2000):
         planned = plan(ruleset, number)
         if planned.void_after is None and _suits(ruleset, planned, branch):
             suiting.append((-sum(box.mode is Mode.OPEN for box in planned.placed), number))

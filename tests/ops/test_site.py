@@ -56,7 +56,7 @@ def test_a_journal_to_play_in_is_made_ready_from_an_empty_database(database_url:
 
 def test_two_who_begin_at_once_publish_each_ruleset_once(settings: Settings) -> None:
     def begin(_: int) -> int:
-        with open_journal(settings) as (_, journal):
+        with open_journal(settings) as (_url, journal):
             return journal.head_position()
 
     with ThreadPoolExecutor(4) as pool:
