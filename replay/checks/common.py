@@ -7,7 +7,7 @@ Not here: any question of its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 
 from domain.round import events as e
@@ -46,10 +46,38 @@ def recomputed(evidence: Evidence) -> Redecided | None:
     return redecide(evidence.events, evidence.ruleset, evidence.deck, evidence.server_seed)
 
 
+def held_against(
+    evidence: Evidence,
+    again: Redecided,
+    *,
+    concerns: Callable[[e.RoundEvent], bool],
+    fields: Callable[[e.RoundEvent], Iterable[str]],
+    words: Callable[[e.RoundEvent], object],
+) -> Iterator[Discrepancy]:
+    """Recorded events against recomputed ones, for one rung.
+
+    `concerns`: whether an event that is missing or added is this rung's business; `words` names it then.  `fields`: the
+    fields of an event that are.  After a refused choice nothing was decided, so only what is before it is compared.
+    """
+    recorded = evidence.events if again.refused_at is None else evidence.events[: again.refused_at]
+    for index, ours, expected in _lined_up(recorded, again.events):
+        if ours is None or index is None:
+            if expected is not None and concerns(expected):
+                yield Discrepancy(None, expected.NAME, "event", "missing", words(expected))
+        elif expected is None:
+            if concerns(ours):
+                yield Discrepancy(evidence.records[index].seq, ours.NAME, "event", words(ours), "not to be here")
+        else:
+            for field in fields(ours):
+                theirs, recomputed_value = getattr(ours, field), getattr(expected, field)
+                if theirs != recomputed_value:
+                    yield Discrepancy(evidence.records[index].seq, ours.NAME, field, theirs, recomputed_value)
+
+
 Pair = tuple[int | None, e.RoundEvent | None, e.RoundEvent | None]
 
 
-def lined_up(recorded: Sequence[e.RoundEvent], expected: Sequence[e.RoundEvent]) -> Iterator[Pair]:
+def _lined_up(recorded: Sequence[e.RoundEvent], expected: Sequence[e.RoundEvent]) -> Iterator[Pair]:
     """(index of the recorded event, recorded, expected), None on the side where there is no such event."""
     matcher = SequenceMatcher(None, [_key(event) for event in recorded], [_key(event) for event in expected], False)
     for kind, a, b, c, d in matcher.get_opcodes():
@@ -64,16 +92,6 @@ def lined_up(recorded: Sequence[e.RoundEvent], expected: Sequence[e.RoundEvent])
 
 def _key(event: e.RoundEvent) -> tuple[str, int | None]:
     return event.NAME, getattr(event, "box", None)
-
-
-def differences(
-    evidence: Evidence, index: int, recorded: e.RoundEvent, expected: e.RoundEvent, fields: Iterable[str]
-) -> Iterator[Discrepancy]:
-    """The fields among these in which two events of one kind differ."""
-    for field in fields:
-        ours, theirs = getattr(expected, field), getattr(recorded, field)
-        if ours != theirs:
-            yield Discrepancy(evidence.records[index].seq, recorded.NAME, field, theirs, ours)
 
 
 CARD_FIELDS: dict[type[e.RoundEvent], tuple[str, ...]] = {

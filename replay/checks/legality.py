@@ -15,8 +15,7 @@ from replay.checks.common import (
     CARD_FIELDS,
     MONEY_EVENTS,
     MONEY_FIELDS,
-    differences,
-    lined_up,
+    held_against,
     recomputed,
     rung,
     why_not_recomputable,
@@ -38,7 +37,8 @@ def check(evidence: Evidence) -> Check:
     again = None if reason else recomputed(evidence)
     if again is None:
         return rung(CheckName.LEGALITY, [], reason)
-    return rung(CheckName.LEGALITY, [*_refused(evidence, again), *_compare(evidence, again)])
+    compared = held_against(evidence, again, concerns=_is_no_payment, fields=_fields, words=_words)
+    return rung(CheckName.LEGALITY, [*_refused(evidence, again), *compared])
 
 
 def _refused(evidence: Evidence, again: Redecided) -> Iterator[Discrepancy]:
@@ -48,20 +48,13 @@ def _refused(evidence: Evidence, again: Redecided) -> Iterator[Discrepancy]:
         yield Discrepancy(record.seq, record.data.NAME, "choice", "done", refusal)
 
 
-def _compare(evidence: Evidence, again: Redecided) -> Iterator[Discrepancy]:
-    # After a refused choice nothing more was decided, so only what comes before it can be compared.
-    recorded = evidence.events if again.refused_at is None else evidence.events[: again.refused_at]
-    for index, ours, expected in lined_up(recorded, again.events):
-        if ours is None and expected is not None:
-            if type(expected) not in MONEY_EVENTS:
-                yield Discrepancy(None, expected.NAME, "event", "missing", _words(expected))
-        elif ours is not None and expected is None and index is not None:
-            if type(ours) not in MONEY_EVENTS:
-                yield Discrepancy(evidence.records[index].seq, ours.NAME, "event", _words(ours), "not to be here")
-        elif ours is not None and expected is not None and index is not None:
-            others = {*CARD_FIELDS.get(type(ours), ()), *MONEY_FIELDS.get(type(ours), ())}
-            own = [field for field in ours.__struct_fields__ if field not in others]
-            yield from differences(evidence, index, ours, expected, own)
+def _fields(event: e.RoundEvent) -> list[str]:
+    others = {*CARD_FIELDS.get(type(event), ()), *MONEY_FIELDS.get(type(event), ())}
+    return [field for field in event.__struct_fields__ if field not in others]
+
+
+def _is_no_payment(event: e.RoundEvent) -> bool:
+    return type(event) not in MONEY_EVENTS
 
 
 def _words(event: e.RoundEvent) -> str:
