@@ -5,10 +5,9 @@ Not here: judging what was read (`checks`).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from domain.deal.commitment import client_entropy
 from domain.deal.shuffle import NO_BEACON, SeededDeck
@@ -29,11 +28,11 @@ def by_digest(rulesets: Iterable[Ruleset]) -> dict[str, Ruleset]:
 
 def round_id(stream: str) -> bytes | None:
     """The 16 bytes of a round's id from its stream name, None if the name has none."""
-    match = _ROUND_STREAM.fullmatch(stream)
-    return None if match is None else bytes.fromhex(match[1])
-
-
-_ROUND_STREAM: Final = re.compile("round:([0-9a-f]{32})")
+    try:
+        identity = bytes.fromhex(stream[6:])
+    except ValueError:
+        return None
+    return identity if len(identity) == 16 and stream == f"round:{identity.hex()}" else None
 
 
 class Malformed(NamedTuple):

@@ -9,6 +9,7 @@ Not here: what an allowed choice leads to (`decisions`, `dealer`).
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, Final
 
 from domain.money import LARGEST_POT, LARGEST_STAKE, half_antes, is_amount
@@ -36,6 +37,12 @@ def opening_refusal(limits: Limits, number: int, table: str, currency: str) -> R
             return _bad_text(what)
     if not is_amount(number, 2**53 - 1) or number < 1:
         return Refusal(RefusalCode.NOT_WHOLE, f"A round number is a whole number from 1, not {number!r}.")
+    return _limits_refusal(limits)
+
+
+@lru_cache(maxsize=256)
+def _limits_refusal(limits: Limits) -> Refusal | None:
+    """Asked for every round, and a table's limits seldom change."""
     problems = limits_problems(limits, "limits")
     return Refusal(RefusalCode.LIMITS_INVALID, f"{problems[0]}.") if problems else None
 
@@ -69,7 +76,7 @@ def _guard_place_box(state: RoundState, ruleset: Ruleset, choice: c.PlaceBox) ->
         _boxes_refusal(ruleset, own, choice)
         or _ante_refusal(limits, ruleset, own, choice)
         or _bonus_refusal(limits, ruleset, choice)
-        or _funds_refusal(ruleset, own, choice)
+        or (None if choice.funds is None else _funds_refusal(ruleset, own, choice, choice.funds))
     )
 
 
@@ -82,7 +89,7 @@ def _boxes_refusal(ruleset: Ruleset, own: list[BoxState], choice: c.PlaceBox) ->
         text = f"Box {choice.box} is not next to your other box(es); boxes of one player must be adjacent."
         return Refusal(RefusalCode.BOXES_NOT_ADJACENT, text, ruleset.clause("3.1"))
     dark = choice.mode is _DARK
-    same_mode = sum([box.dark == dark for box in own])
+    same_mode = sum([box.dark == dark for box in own]) if own else 0
     if same_mode >= (ruleset.dark_boxes_per_player if dark else ruleset.open_boxes_per_player):
         code = RefusalCode.TOO_MANY_DARK_BOXES if dark else RefusalCode.TOO_MANY_OPEN_BOXES
         text = f"A player may have {same_mode or 'no'} {choice.mode} box(es) in this game."
@@ -132,17 +139,15 @@ def _bonus_refusal(limits: Limits, ruleset: Ruleset, choice: c.PlaceBox) -> Refu
     return None
 
 
-def _funds_refusal(ruleset: Ruleset, own: list[BoxState], choice: c.PlaceBox) -> Refusal | None:
+def _funds_refusal(ruleset: Ruleset, own: list[BoxState], choice: c.PlaceBox, funds: int) -> Refusal | None:
     """Rule 3.7: the stakes now, and what the game wants at hand for later on every box of the player."""
-    if choice.funds is None:
-        return None
     bet = ruleset.bet_antes * choice.ante if choice.mode is Mode.DARK else 0
     reserve = max(ruleset.funds_at_deal_half_antes - 2, 0)
     later = sum(half_antes(box.ante, reserve) for box in own) + half_antes(choice.ante, reserve)
     needed = choice.ante + bet + choice.bonus + later
-    if choice.funds >= needed:
+    if funds >= needed:
         return None
-    text = f"Box {choice.box} needs {needed} at hand, stakes and later decisions counted; there is {choice.funds}."
+    text = f"Box {choice.box} needs {needed} at hand, stakes and later decisions counted; there is {funds}."
     return Refusal(RefusalCode.FUNDS_TOO_LOW, text, ruleset.clause("3.7"))
 
 

@@ -88,6 +88,7 @@ class RoundState:
     """A whole round as its events tell it."""
 
     phase = Phase.UNOPENED
+    moves = TRANSITIONS[Phase.UNOPENED]
     opened: e.RoundOpened | None = None
     next_card = 0
     jackpot = 0
@@ -146,9 +147,10 @@ def apply(state: RoundState, event: e.RoundEvent) -> None:
             if box.box == number:
                 handler(state, event, box)
                 break
-    phase = TRANSITIONS[state.phase].get(kind)
-    if phase is not None:
+    phase = state.moves.get(kind)
+    if phase is not None and phase is not state.phase:
         state.phase = phase
+        state.moves = TRANSITIONS[phase]
 
 
 def _ids(texts: list[str]) -> list[int]:
