@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import hashlib
 from enum import StrEnum
-from functools import cached_property
 from typing import Final, Generic, TypeVar
 
 import msgspec
@@ -168,7 +167,22 @@ DOCUMENT_FORMAT: Final = "dp1/ruleset"
 
 
 class Ruleset:
-    """A validated document in the shape the engine reads: plain values, odds by combination."""
+    """A validated document in the shape the engine reads: plain values, odds by combination.
+
+    Slots, because a class with more than thirty attributes is slow to read otherwise.
+    """
+
+    __slots__ = (
+        "_seconds", "ante_paid_on_win", "antes_must_be_even", "bet_antes", "bet_odds", "bonus_needs_announcement",
+        "bonus_odds", "bonus_stake", "boxes_adjacent", "boxes_on_table", "boxes_per_player", "caps_bet",
+        "caps_insurance", "dark_boxes_per_player", "dark_sixth_card", "dealer_game_free_repeat",
+        "dealer_game_half_antes", "digest", "document", "draws_after_all", "equal_open_antes", "exchange_half_antes",
+        "funds_after_draw_half_antes", "funds_at_deal_half_antes", "hands_in_turn", "has_second",
+        "insurance_always_lost", "insurance_from", "insurance_share", "insurance_within_payout_max",
+        "jackpot_contribution", "jackpot_seed_amount", "jackpot_shares", "name", "one_by_one",
+        "open_boxes_per_player", "qualifier", "single_straight", "sixth_card_half_antes", "table_defaults",
+        "upcard_index",
+    )  # fmt: skip
 
     def __init__(self, document: Document, digest: bytes) -> None:
         self.document = document
@@ -215,6 +229,9 @@ class Ruleset:
         self.has_second: bool = values["second_combination"]
         self.single_straight = values["doubled_straight"] is DoubledStraight.STRAIGHT_AND_PAIR
         self._seconds: dict[int, Combination | None] = {0: None}
+        # Rule 3.4: whether some price of this game is an odd number of half antes.
+        prices = [*self.exchange_half_antes, self.sixth_card_half_antes or 0, self.dealer_game_half_antes or 0]
+        self.antes_must_be_even = any(price % 2 for price in prices)
 
     def second(self, hand: Hand) -> Combination | None:
         """Rule 2.3: the second combination that pays most, the higher one on equal odds; None if there is none."""
@@ -229,12 +246,6 @@ class Ruleset:
     def clause(self, number: str) -> str:
         """The clause's id on this game's rule page, as in RP-7.1."""
         return f"{self.document.clauses}-{number}"
-
-    @cached_property
-    def antes_must_be_even(self) -> bool:
-        """Rule 3.4: whether some price of this game is an odd number of half antes."""
-        prices = [*self.exchange_half_antes, self.sixth_card_half_antes or 0, self.dealer_game_half_antes or 0]
-        return any(price % 2 for price in prices)
 
 
 def load_ruleset(data: bytes) -> Ruleset:

@@ -29,34 +29,18 @@ class Stage(IntEnum):
 
 
 _DARK: Final = e.Mode.DARK
+_WAITING: Final = Stage.WAITING
+_UNOPENED: Final = Phase.UNOPENED
 
 
 class BoxState:
-    """One box.  Amounts in minor units; `cards` are ids, in the order of the hand.
+    """One box.  Amounts in minor units; `cards` are ids, in the order of the hand."""
 
-    What has not happened yet stands as a default of the class, so that a new box costs little.
-    """
-
-    cards: Sequence[int] = ()
-    first_five: Sequence[int] = ()
-    hand: Hand | None = None
-    stage = Stage.WAITING
-    drew = False
-    sixth = False
-    discard: Sequence[int] = ()
-    draw_fee = 0
-    hidden_draw: int | None = None
-    insurance = 0
-    insurance_outcome: e.InsuranceOutcome | None = None
-    insurance_returned = 0
-    contribution = 0
-    bonus_settled = False
-    bonus_returned = 0
-    jackpot = 0
-    folded = False
-    answer: bool | None = None
-    bought = 0
-    settled: e.BoxSettled | None = None
+    __slots__ = (
+        "answer", "ante", "bet", "bonus", "bonus_returned", "bonus_settled", "bought", "box", "cards", "client_seed",
+        "contribution", "dark", "discard", "draw_fee", "drew", "first_five", "folded", "hand", "hidden_draw",
+        "insurance", "insurance_outcome", "insurance_returned", "jackpot", "player", "settled", "sixth", "stage",
+    )  # fmt: skip
 
     def __init__(self, event: e.BoxPlaced) -> None:
         self.box = event.box
@@ -66,6 +50,26 @@ class BoxState:
         self.bet = event.bet
         self.bonus = event.bonus
         self.client_seed = event.client_seed
+        self.cards: Sequence[int] = ()
+        self.first_five: Sequence[int] = ()
+        self.hand: Hand | None = None
+        self.stage = _WAITING
+        self.drew = False
+        self.sixth = False
+        self.discard: Sequence[int] = ()
+        self.draw_fee = 0
+        self.hidden_draw: int | None = None
+        self.insurance = 0
+        self.insurance_outcome: e.InsuranceOutcome | None = None
+        self.insurance_returned = 0
+        self.contribution = 0
+        self.bonus_settled = False
+        self.bonus_returned = 0
+        self.jackpot = 0
+        self.folded = False
+        self.answer: bool | None = None
+        self.bought = 0
+        self.settled: e.BoxSettled | None = None
 
     @property
     def staked(self) -> int:
@@ -87,22 +91,26 @@ class BoxState:
 class RoundState:
     """A whole round as its events tell it."""
 
-    phase = Phase.UNOPENED
-    moves = TRANSITIONS[Phase.UNOPENED]
-    opened: e.RoundOpened | None = None
-    next_card = 0
-    jackpot = 0
-    upcard: str | None = None
-    dealer: Sequence[int] = ()
-    dealer_judged: Hand | None = None
-    revealed = False
-    replaced: Sequence[e.DealerCardReplaced] = ()
-    closed: e.RoundClosed | None = None
-    voided: e.RoundVoided | None = None
-    server_seed: str | None = None
+    __slots__ = (
+        "boxes", "closed", "dealer", "dealer_judged", "jackpot", "moves", "next_card", "opened", "phase", "replaced",
+        "revealed", "server_seed", "upcard", "voided",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.boxes: list[BoxState] = []  # ascending
+        self.phase = _UNOPENED
+        self.moves = TRANSITIONS[_UNOPENED]
+        self.opened: e.RoundOpened | None = None
+        self.next_card = 0
+        self.jackpot = 0
+        self.upcard: str | None = None
+        self.dealer: Sequence[int] = ()
+        self.dealer_judged: Hand | None = None
+        self.revealed = False
+        self.replaced: Sequence[e.DealerCardReplaced] = ()
+        self.closed: e.RoundClosed | None = None
+        self.voided: e.RoundVoided | None = None
+        self.server_seed: str | None = None
 
     def copy(self) -> RoundState:
         """A state that can go on without touching this one."""

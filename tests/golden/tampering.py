@@ -216,9 +216,14 @@ BYTES: Final = (
         _spelt("round-closed", b'"v":1', b'"v":1,"v":1'),
     ),
     Forgery(
-        "number-as-1e2", RP, "100 spelt with an exponent", "bytes", "body", _spelt("box-placed", b":100,", b":1e2,")
+        "number-as-1e2",
+        RP,
+        "100 spelt with an exponent",
+        "bytes",
+        "body",
+        _unreadable("box-placed", b":100,", b":1e2,"),
     ),
-    Forgery("number-as-fraction", RP, "0 spelt 0.0", "bytes", "body", _spelt("box-settled", b":0,", b":0.0,")),
+    Forgery("number-as-fraction", RP, "0 spelt 0.0", "bytes", "body", _unreadable("box-settled", b":0,", b":0.0,")),
     Forgery("number-as-minus-0", RP, "0 spelt -0", "bytes", "body", _spelt("box-settled", b":0,", b":-0,")),
     Forgery(
         "letter-escaped",
@@ -353,6 +358,16 @@ def _added(name: str, offset: int, **values: object) -> Callable[[list[Plain]], 
     return change
 
 
+def _twin(name: str) -> Callable[[list[Plain]], Found]:
+    """An event twice in succession: of two that are alike the first one is named."""
+
+    def change(plain: list[Plain]) -> Found:
+        found = _added(name, 1)(plain)
+        return None if found is None or found[0] is None else (found[0] - 1, found[1])
+
+    return change
+
+
 def _taken_out(name: str, **values: object) -> Callable[[list[Plain]], Found]:
     """A missing event of the house's own: it has no seq to be named by."""
 
@@ -448,12 +463,12 @@ def _seed_of_31_bytes(plain: list[Plain]) -> Found:
     return None, "seed-revealed.v1"
 
 
-def _limit(key: str, new: int | None) -> Callable[[list[Plain]], Found]:
-    def change(plain: list[Plain]) -> Found:
-        plain[0]["data"]["limits"][key] = new
-        return 1, "box-placed.v1"
-
-    return change
+def _smallest_ante_raised(plain: list[Plain]) -> Found:
+    limits = plain[0]["data"]["limits"]
+    if plain[1]["type"] != "box-placed.v1" or plain[1]["data"]["ante"] == limits["ante_max"]:
+        return None
+    limits["ante_min"] = limits["ante_max"]
+    return 1, "box-placed.v1"
 
 
 def _maximum_lifted(plain: list[Plain]) -> Found:
@@ -719,11 +734,11 @@ REWRITES: Final = (
         "ante",
         _stake_doubled_consistently,
     ),
-    Forgery("changed-limits", RP, "limits that the ante is off", "legality", "choice", _limit("ante_max", 2)),
+    Forgery("changed-limits", RP, "limits that the ante is off", "legality", "choice", _smallest_ante_raised),
     Forgery("changed-maximum", FCP, "the table's maximum payout lifted", "payout", "bet", _maximum_lifted),
     Forgery("added-decision", RP, "a decision once more", "legality", "choice", _added("exchange-bought", 1)),
-    Forgery("added-showing", FCP, "a hand shown once more", "legality", "event", _added("hand-shown", 1)),
-    Forgery("added-payment", RP, "a bonus paid once more", "payout", "event", _added("bonus-settled", 1)),
+    Forgery("added-showing", FCP, "a hand shown once more", "legality", "event", _twin("hand-shown")),
+    Forgery("added-payment", RP, "a bonus paid once more", "payout", "event", _twin("bonus-settled")),
     Forgery("missing-decision", RP, "a BET taken out", "legality", "event", _choice_taken_out),
     Forgery("missing-showing", FCP, "a hand that was never shown", "legality", "event", _never_shown),
     Forgery("missing-payment", RP, "a bonus not settled", "payout", "event", _taken_out("bonus-settled")),

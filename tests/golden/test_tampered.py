@@ -29,7 +29,7 @@ def read(path: Path) -> dict[str, Any]:
 
 def test_there_is_one_file_of_each_kind() -> None:
     """No forgery is without its copy, and no copy without its forgery."""
-    assert [path.stem for path in FILES] == sorted(forgery.name for forgery in FORGERIES)
+    assert sorted(path.stem for path in FILES) == sorted(forgery.name for forgery in FORGERIES)
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
