@@ -20,6 +20,7 @@ from domain.round.codec import append_to, decode
 from domain.round.dealer import whose_turn
 from domain.round.phases import Phase
 from domain.round.refusals import Refusal, RefusalCode
+from domain.round.state import BoxState, RoundState
 from domain.ruleset import Ruleset
 from domain.rulesets import released_rulesets
 from ops import clock
@@ -81,28 +82,26 @@ def status_of(journal: Journal, stream: str) -> Status:
 
 
 def everything(live: LiveRound) -> dict[str, object]:
-    """All that a round in hand says, in comparable values; what a state only remembers for speed left out."""
+    """All that a round in hand says, in values that can be compared."""
     return {
         "stream": live.stream,
         "ruleset": live.ruleset.name,
         "head": live.head,
         "last_at": live.last_at,
-        "state": {name: plain(value) for name, value in vars(live.state).items() if name not in REMEMBERED},
+        "state": plain(live.state),
         "turn": getattr(whose_turn(live.state, live.ruleset), "box", None),
         "deck": None if live.deck is None else list(live.deck.cards(0, 52)),
         "beacon": live.beacon,
     }
 
 
-REMEMBERED = frozenset({"dealer_judged", "hand"})
-
-
 def plain(value: object) -> object:
-    """A value of a state with its boxes opened up."""
+    """A value of a state, its boxes opened up; hands are judged when they are asked for, so they are left out."""
     if isinstance(value, list | tuple):
         return [plain(item) for item in value]
-    if type(value).__name__ == "BoxState":
-        return {name: plain(item) for name, item in vars(value).items() if name not in REMEMBERED}
+    if isinstance(value, RoundState | BoxState):
+        fields = {*getattr(value, "__slots__", ()), *getattr(value, "__dict__", ())} - {"dealer_judged", "hand"}
+        return {name: plain(getattr(value, name)) for name in fields}
     return value
 
 

@@ -273,12 +273,8 @@ def picture(state: RoundState) -> dict[str, Any]:
 REMEMBERED = {"hand", "dealer_judged"}
 
 
-def _attributes(thing: object) -> dict[str, Any]:
-    # What has not happened yet stands as a default of the class.
-    of_class = vars(type(thing)).items()
-    defaults = {name for name, value in of_class if not (callable(value) or isinstance(value, property))}
-    names = {name for name in defaults | set(vars(thing)) if not name.startswith("__")} - REMEMBERED
-    values = {name: getattr(thing, name) for name in sorted(names)}
+def _attributes(thing: RoundState | BoxState) -> dict[str, Any]:
+    values = {name: getattr(thing, name) for name in sorted(set(type(thing).__slots__) - REMEMBERED)}
     return {name: list(value) if isinstance(value, list | tuple) else value for name, value in values.items()}
 
 
