@@ -173,7 +173,7 @@ def _print_readable(played: Played) -> None:
     from rich.console import Group
     from rich.text import Text
 
-    from ops.cli.show import render_boxes, whole_units
+    from ops.cli.show import render_boxes
 
     console = data_console()
     if played.refusal is not None:
@@ -182,4 +182,4 @@ def _print_readable(played: Played) -> None:
         console.print(Text(f"REFUSED{where}: {printable(played.refusal.text)}{clause}\n"))
         return
     title = Text(f"{played.ruleset.name}, given deck; amounts in minor units", style="bold")
-    console.print(Group(title, *render_boxes(played.ruleset, played.state, whole_units)), "")
+    console.print(Group(title, *render_boxes(played.ruleset, played.state)), "")

@@ -26,8 +26,6 @@ from domain.ruleset import Limits, Ruleset
 from ops.cli.output import data_console, printable
 from replay.evidence import Evidence, by_digest
 
-Money = Callable[[int], str]
-
 
 def print_round(stream: str, records: Sequence[EventRecord], ruleset: Ruleset | None) -> None:
     """Print a round on stdout; see `render_round`."""
@@ -38,21 +36,20 @@ def render_round(stream: str, records: Sequence[EventRecord], ruleset: Ruleset |
     """A round from its decoded events in stream order, and the ruleset that it pins (None: not known here)."""
     evidence = Evidence(stream, (), by_digest([] if ruleset is None else [ruleset]))
     evidence.read = list(records)  # decoded already
-    money = _money_of(evidence.opened)
-    parts = [*_header(evidence, records), *_steps(records, money)]
+    parts = [*_header(evidence, records), *_steps(records)]
     try:
-        parts += _results(evidence, fold(evidence.events), money)
+        parts += _results(evidence, fold(evidence.events))
     except (ValueError, LookupError):
         # Only a record that was tampered with gets here; `replay` names what is wrong, event by event.
         parts.append(_note("The events don't fit together: no results. `dealproof verify` says what is wrong."))
     return Group(*parts)
 
 
-def render_boxes(ruleset: Ruleset | None, state: RoundState, money: Money) -> list[RenderableType]:
+def render_boxes(ruleset: Ruleset | None, state: RoundState) -> list[RenderableType]:
     """Each box: its hand, its combinations, and the derivation of every amount; then the dealer."""
     parts: list[RenderableType] = []
     for box in state.boxes:
-        parts += _box(ruleset, state, box, money)
+        parts += _box(ruleset, state, box)
     return [*parts, *_dealer(state, ruleset)]
 
 
@@ -112,20 +109,15 @@ def _moment(at: str) -> str:
     return printable(at).replace("T", " ").removesuffix("Z") + " UTC"
 
 
-def _money_of(opened: e.RoundOpened | None) -> Money:
-    code = "" if opened is None else f" {printable(opened.currency)}"
-    return lambda amount: f"{amount:,}{code}"
-
-
 # -- steps
 
 
-def _steps(records: Sequence[EventRecord], money: Money) -> list[RenderableType]:
+def _steps(records: Sequence[EventRecord]) -> list[RenderableType]:
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(justify="right", no_wrap=True)
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
-    teller = _Teller(money)
+    teller = _Teller()
     date = ""
     for record in records:
         if record.at[:10] != date:
@@ -135,11 +127,14 @@ def _steps(records: Sequence[EventRecord], money: Money) -> list[RenderableType]
     return [_heading("Steps"), _indented(table)]
 
 
+def _totals(event: e.BoxSettled | e.RoundClosed) -> str:
+    return f"staked {whole_units(event.staked)}, returned {whole_units(event.returned)}, net {whole_units(event.net)}"
+
+
 class _Teller:
     """Puts each event into words; remembers the hands, to name the cards that are discarded by position."""
 
-    def __init__(self, money: Money) -> None:
-        self.money = money
+    def __init__(self) -> None:
         self.hands: dict[int, list[str]] = {}
 
     def tell(self, event: e.RoundEvent) -> Text:
@@ -153,38 +148,38 @@ class _Teller:
         return ("Round opened; the house has committed to its seed",)
 
     def placed(self, event: e.BoxPlaced) -> Pieces:
-        stakes = [f"ante {self.money(event.ante)}"]
-        stakes += [f"BET {self.money(event.bet)}"] if event.bet else []
-        stakes += [f"bonus {self.money(event.bonus)}"] if event.bonus else []
+        stakes = [f"ante {whole_units(event.ante)}"]
+        stakes += [f"BET {whole_units(event.bet)}"] if event.bet else []
+        stakes += [f"bonus {whole_units(event.bonus)}"] if event.bonus else []
         return (f"Box {event.box}: {printable(event.player)} plays it {event.mode}, {', '.join(stakes)}",)
 
     def dealt(self, event: e.CardsDealt) -> Pieces:
-        jackpot = f"; jackpot {self.money(event.jackpot)}" if event.jackpot else ""
+        jackpot = f"; jackpot {whole_units(event.jackpot)}" if event.jackpot else ""
         beacon = f"; beacon {printable(event.beacon)}" if event.beacon is not None else ""
         return ("Bets closed, cards dealt; the dealer's open card is ", cards([event.upcard]), jackpot, beacon)
 
     def contributed(self, event: e.JackpotContributed) -> Pieces:
-        return (f"Box {event.box}: {self.money(event.amount)} of the bonus go to the jackpot",)
+        return (f"Box {event.box}: {whole_units(event.amount)} of the bonus go to the jackpot",)
 
     def shown(self, event: e.HandShown) -> Pieces:
         self.hands[event.box] = event.cards
         return (f"Box {event.box}: hand ", cards(event.cards))
 
     def bonus(self, event: e.BonusSettled) -> Pieces:
-        result = f"won, {self.money(event.returned)} back" if event.returned else "lost"
-        return (f"Box {event.box}: bonus {self.money(event.stake)} {result}: {_name(event.combination)}",)
+        result = f"won, {whole_units(event.returned)} back" if event.returned else "lost"
+        return (f"Box {event.box}: bonus {whole_units(event.stake)} {result}: {_name(event.combination)}",)
 
     def jackpot(self, event: e.JackpotWon) -> Pieces:
-        won = f"Box {event.box}: wins {self.money(event.amount)} of the jackpot {self.money(event.pot)}"
+        won = f"Box {event.box}: wins {whole_units(event.amount)} of the jackpot {whole_units(event.pot)}"
         return (f"{won}: {_name(event.combination)}",)
 
     def exchanged(self, event: e.ExchangeBought) -> Pieces:
         hand = self.hands.get(event.box, [])
         discarded = [hand[place] for place in event.discard if 0 <= place < len(hand)]
-        return (f"Box {event.box}: exchanges ", cards(discarded), f" for {self.money(event.fee)}")
+        return (f"Box {event.box}: exchanges ", cards(discarded), f" for {whole_units(event.fee)}")
 
     def sixth(self, event: e.SixthCardBought) -> Pieces:
-        return (f"Box {event.box}: buys a sixth card for {self.money(event.fee)}",)
+        return (f"Box {event.box}: buys a sixth card for {whole_units(event.fee)}",)
 
     def declined(self, event: e.SixthCardDeclined) -> Pieces:
         return (f"Box {event.box}: stays with five cards",)
@@ -196,10 +191,10 @@ class _Teller:
         return (f"Box {event.box}: gets its sixth card face down",)
 
     def insured(self, event: e.InsuranceBought) -> Pieces:
-        return (f"Box {event.box}: insures for {self.money(event.stake)}",)
+        return (f"Box {event.box}: insures for {whole_units(event.stake)}",)
 
     def bet(self, event: e.BetMade) -> Pieces:
-        return (f"Box {event.box}: BET {self.money(event.bet)}",)
+        return (f"Box {event.box}: BET {whole_units(event.bet)}",)
 
     def folded(self, event: e.BoxFolded) -> Pieces:
         return (f"Box {event.box}: folds",)
@@ -208,11 +203,11 @@ class _Teller:
         return ("The dealer opens ", cards(event.cards), f": {_name(event.combination)}")
 
     def insurance(self, event: e.InsuranceSettled) -> Pieces:
-        back = f", {self.money(event.returned)} back" if event.returned else ""
-        return (f"Box {event.box}: insurance {self.money(event.stake)} {event.outcome}{back}",)
+        back = f", {whole_units(event.returned)} back" if event.returned else ""
+        return (f"Box {event.box}: insurance {whole_units(event.stake)} {event.outcome}{back}",)
 
     def bought(self, event: e.DealerGameBought) -> Pieces:
-        return (f"Box {event.box}: buys the dealer's game for {self.money(event.fee)}",)
+        return (f"Box {event.box}: buys the dealer's game for {whole_units(event.fee)}",)
 
     def ante(self, event: e.AnteTaken) -> Pieces:
         return (f"Box {event.box}: takes the ante",)
@@ -223,16 +218,14 @@ class _Teller:
         return (*change, f": {_name(event.combination)}")
 
     def settled(self, event: e.BoxSettled) -> Pieces:
-        money = f"staked {self.money(event.staked)}, returned {self.money(event.returned)}, net {self.money(event.net)}"
-        return (f"Box {event.box}: {_name(event.outcome)}; {money}",)
+        return (f"Box {event.box}: {_name(event.outcome)}; {_totals(event)}",)
 
     def closed(self, event: e.RoundClosed) -> Pieces:
-        money = f"staked {self.money(event.staked)}, returned {self.money(event.returned)}, net {self.money(event.net)}"
-        return (f"Round closed; all boxes {money}",)
+        return (f"Round closed; all boxes {_totals(event)}",)
 
     def voided(self, event: e.RoundVoided) -> Pieces:
-        refunds = "".join(f"; box {refund.box}: {self.money(refund.amount)} back" for refund in event.refunds)
-        pot = f"; jackpot less {self.money(event.jackpot_reversed)}" if event.jackpot_reversed else ""
+        refunds = "".join(f"; box {refund.box}: {whole_units(refund.amount)} back" for refund in event.refunds)
+        pot = f"; jackpot less {whole_units(event.jackpot_reversed)}" if event.jackpot_reversed else ""
         return (f"Round VOIDED: {printable(event.reason)}{refunds}{pot}",)
 
     def seed(self, event: e.SeedRevealed) -> Pieces:
@@ -272,18 +265,18 @@ _TELLERS: Final[dict[type[e.RoundEvent], Callable[[_Teller, Any], Pieces]]] = {
 # -- results
 
 
-def _results(evidence: Evidence, state: RoundState, money: Money) -> list[RenderableType]:
-    return [*render_boxes(evidence.ruleset, state, money), *_seed_and_deck(evidence, state)]
+def _results(evidence: Evidence, state: RoundState) -> list[RenderableType]:
+    return [*render_boxes(evidence.ruleset, state), *_seed_and_deck(evidence, state)]
 
 
-def _box(ruleset: Ruleset | None, state: RoundState, box: BoxState, money: Money) -> list[RenderableType]:
+def _box(ruleset: Ruleset | None, state: RoundState, box: BoxState) -> list[RenderableType]:
     mode = "dark" if box.dark else "open"
     title = _heading(f"Box {box.box}, {mode}, {printable(box.player)}")
     facts = {"client seed": Text(printable(box.client_seed))} if box.client_seed else {}
     facts["hand"] = cards(card_texts(box.cards)) if box.cards else Text("not shown")
     if box.cards:
         facts["combination"] = Text(_combinations(ruleset, box))
-    return [title, _indented(_pairs(facts)), _indented(_amounts(ruleset, state, box, money))]
+    return [title, _indented(_pairs(facts)), _indented(_amounts(ruleset, state, box))]
 
 
 def _combinations(ruleset: Ruleset | None, box: BoxState) -> str:
@@ -298,16 +291,16 @@ def _combinations(ruleset: Ruleset | None, box: BoxState) -> str:
     return words + (" (folded)" if box.folded else "")
 
 
-def _amounts(ruleset: Ruleset | None, state: RoundState, box: BoxState, money: Money) -> Table:
+def _amounts(ruleset: Ruleset | None, state: RoundState, box: BoxState) -> Table:
     lines = _lines(ruleset, state, box)
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True, style="dim")
     table.add_column()
     table.add_column(justify="right", no_wrap=True)
     for line in lines:
-        table.add_row(line.clause, Text(printable(line.text)), money(line.amount))
+        table.add_row(line.clause, Text(printable(line.text)), whole_units(line.amount))
     for words, amount in _totals(state, box, lines):
-        table.add_row("", Text(words, style="bold"), Text(money(amount), style="bold"))
+        table.add_row("", Text(words, style="bold"), Text(whole_units(amount), style="bold"))
     return table
 
 

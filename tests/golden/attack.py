@@ -98,7 +98,11 @@ def attack(random: Random) -> Attack:
     plain, steps, stream = opened_up(original.bodies), list[str](), original.stream
     for _ in range(random.choice((0, 1, 1, 1, 2, 3, 4))):
         change = random.choice(CHANGES)
-        steps.append(f"{change.__name__}: {change(random, plain)}")
+        try:
+            steps.append(f"{change.__name__}: {change(random, plain)}")
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+            # An earlier change left nothing that this one could work on.
+            steps.append(f"{change.__name__}: {error!r}")
         if not plain:
             break
     if plain and isinstance(plain[0]["stream"], str) and random.random() < 0.5:
@@ -290,7 +294,7 @@ def _other(random: Random, key: str, old: object) -> object:
         return random.choice(("text", 5, None, True, [], {}, 1.5, [["5h"]]))
     if key == "cards" and isinstance(old, list):
         return _other_cards(random, old)
-    if key in ("refunds", "limits"):
+    if key in ("refunds", "limits", "cards"):
         return old
     return random.choice(PLACES[key])
 

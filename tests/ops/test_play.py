@@ -181,6 +181,6 @@ def test_two_processes_at_the_same_tables_do_not_collide(
         _, complaint = process.communicate(timeout=120)
         assert (process.returncode, complaint) == (0, b"")
 
-    by_table = rounds_by_table(journal)
-    assert {table: len(rounds) for table, rounds in by_table.items()} == {"russian-poker-1": 60, "russian-poker-2": 60}
+    # Which table a session's next round is played at depends on which one is free first.
+    assert set(rounds_by_table(journal)) == {"russian-poker-1", "russian-poker-2"}
     assert_all_verified(journal, 120)

@@ -74,7 +74,7 @@ def test_a_finished_round_is_told_whole(name: str) -> None:
         assert f"hand {pretty(card_texts(box.cards))} combination" in text
         for line in derivation(round_.ruleset, state, box):
             assert line.clause in text
-            assert f"{line.amount:,} EUR" in text
+            assert f"{line.amount:,}" in text
     assert f"cards {pretty(card_texts(state.dealer))} combination" in text
     assert f"server seed {state.server_seed}" in text
 
@@ -127,23 +127,23 @@ def test_a_voided_round_names_the_reason_and_the_refunds() -> None:
 
     assert f"VOID {voided.reason}" in text
     for refund in voided.refunds:
-        assert f"refunded, round void {refund.amount:,} EUR" in text
+        assert f"refunded, round void {refund.amount:,}" in text
 
 
 @pytest.mark.parametrize(
     ("kind", "words"),
     [
-        (e.ExchangeBought, r"Box \d: exchanges ([0-9JQKA]+[♣♦♥♠] )+for [\d,]+ EUR"),
-        (e.SixthCardBought, r"Box \d: buys a sixth card for [\d,]+ EUR"),
+        (e.ExchangeBought, r"Box \d: exchanges ([0-9JQKA]+[♣♦♥♠] )+for [\d,]+"),
+        (e.SixthCardBought, r"Box \d: buys a sixth card for [\d,]+"),
         (e.SixthCardDeclined, r"Box \d: stays with five cards"),
         (e.CardsDrawn, r"Box \d: gets ([0-9JQKA]+[♣♦♥♠] )+"),
         (e.HiddenCardDrawn, r"Box \d: gets its sixth card face down"),
-        (e.InsuranceBought, r"Box \d: insures for [\d,]+ EUR"),
-        (e.InsuranceSettled, r"Box \d: insurance [\d,]+ EUR (lost|(won|returned), [\d,]+ EUR back)"),
+        (e.InsuranceBought, r"Box \d: insures for [\d,]+"),
+        (e.InsuranceSettled, r"Box \d: insurance [\d,]+ (lost|(won|returned), [\d,]+ back)"),
         (e.BoxFolded, r"Box \d: folds"),
-        (e.BonusSettled, r"Box \d: bonus [\d,]+ EUR (lost|won, [\d,]+ EUR back): [a-z -]+"),
-        (e.JackpotContributed, r"Box \d: [\d,]+ EUR of the bonus go to the jackpot"),
-        (e.DealerGameBought, r"Box \d: buys the dealer's game for [\d,]+ EUR"),
+        (e.BonusSettled, r"Box \d: bonus [\d,]+ (lost|won, [\d,]+ back): [a-z -]+"),
+        (e.JackpotContributed, r"Box \d: [\d,]+ of the bonus go to the jackpot"),
+        (e.DealerGameBought, r"Box \d: buys the dealer's game for [\d,]+"),
         (e.AnteTaken, r"Box \d: takes the ante"),
         (e.DealerCardReplaced, r"The dealer's \S+ is replaced (once more, free )?by \S+: [a-z -]+"),
     ],
@@ -159,7 +159,7 @@ def test_a_jackpot_has_its_words() -> None:
 
     text = flat(with_ruleset(round_._replace(records=records)))
 
-    assert "Box 1: wins 100,000 EUR of the jackpot 1,000,000 EUR: straight flush" in text
+    assert "Box 1: wins 100,000 of the jackpot 1,000,000: straight flush" in text
 
 
 @pytest.mark.parametrize("name", NAMES)
