@@ -11,9 +11,13 @@ from __future__ import annotations
 
 import hashlib
 import os
+import signal
+import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from multiprocessing import get_context
 from pathlib import Path
@@ -32,6 +36,10 @@ from replay.verify_round import verify_round
 
 ROUNDS_A_RANGE = 1000
 """Small enough that an interrupt loses seconds, large enough that a range's start costs nothing."""
+
+
+class WorkerLost(Exception):
+    """A worker process is gone; one line."""
 
 
 class Filters(msgspec.Struct, frozen=True):
@@ -111,6 +119,11 @@ def _spread_over_processes(url: str, work: Iterator[Work], workers: int) -> Iter
     pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_begin_worker, initargs=(url, os.getpid()))
     try:
         yield from spread(pool, work, 2 * workers)
+    except BrokenProcessPool:
+        raise WorkerLost(
+            "a worker process ended (killed, out of memory, or it could not open the database); "
+            "what is finished is kept, run it again to go on"
+        ) from None
     except BaseException:
         # An interrupt must not wait for ranges that nobody will hear of.
         pool.shutdown(wait=False, cancel_futures=True)
@@ -147,6 +160,14 @@ def verify_range(work: Work, journal: Journal, rulesets: Rulesets) -> RangeDone:
                 unclean.append(line)
             if work.every_verdict:
                 verdicts.append(line)
+    for table, stream in journal.missing_rounds(work.first, work.last):
+        # A round that was opened and has no event left: which ruleset it had nobody can tell.
+        if work.filters.table in (None, table):
+            line = msgspec.json.encode(verify_round(stream, [], rulesets).as_json())
+            counts[Status.DISCREPANCY] += 1
+            unclean.append(line)
+            if work.every_verdict:
+                verdicts.append(line)
     return RangeDone(work.first, work.last, dict(counts), unclean, verdicts)
 
 
@@ -171,7 +192,6 @@ class Worker(NamedTuple):
 
     journal: Journal
     rulesets: Rulesets
-    parent: int
 
 
 _worker: Worker | None = None
@@ -179,14 +199,22 @@ _worker: Worker | None = None
 
 def _begin_worker(url: str, parent: int) -> None:
     global _worker
+    # An interrupt at the terminal reaches every process; the parent alone answers it.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, args=(parent,), daemon=True).start()
     journal = Journal.open(url)
-    _worker = Worker(journal, by_digest(known_rulesets(journal)), parent)
+    _worker = Worker(journal, by_digest(known_rulesets(journal)))
+
+
+def _end_with_parent(parent: int) -> None:
+    """A worker whose parent was killed would wait for ever, or read on for nobody."""
+    while os.getppid() == parent:
+        time.sleep(0.5)
+    os._exit(1)
 
 
 def _work(work: Work) -> RangeDone:
     assert _worker is not None  # the pool has begun it
-    if os.getppid() != _worker.parent:
-        raise SystemExit  # the parent was killed; nobody would hear of this range
     return verify_range(work, _worker.journal, _worker.rulesets)
 
 
@@ -209,9 +237,21 @@ class Manifest:
         self.finished = finished
 
     @classmethod
-    def open(cls, folder: Path, journal: Journal, filters: Filters, version: str, *, afresh: bool) -> Manifest:
-        """Go on with the run of these filters on this journal, or begin one.  `version` is the software's."""
-        identity = [journal.first_leaf_hash(), version, msgspec.to_builtins(filters)]
+    def open(
+        cls,
+        folder: Path,
+        journal: Journal,
+        filters: Filters,
+        version: str,
+        *,
+        afresh: bool,
+        every_verdict: bool = False,
+    ) -> Manifest:
+        """Go on with the run of these filters on this journal, or begin one.  `version` is the software's.
+
+        A run that writes every verdict out goes on only from another one that did.
+        """
+        identity = [journal.first_leaf_hash(), version, msgspec.to_builtins(filters), every_verdict]
         key = hashlib.sha256(msgspec.json.encode(identity)).hexdigest()
         path = folder / f"{key[:32]}.jsonl"
         old = None if afresh else _read(path, key)

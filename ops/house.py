@@ -10,8 +10,10 @@ Not here: the rules (`domain.round`), the store (`ops.journal`).
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+
+import msgspec
 
 from domain.deal.commitment import client_entropy, commitment
 from domain.deal.shuffle import NO_BEACON, Deck, SeededDeck
@@ -19,14 +21,14 @@ from domain.record import leaf_hash
 from domain.round import choices as c
 from domain.round.codec import append_to, decode
 from domain.round.decisions import advance, open_round, reveal_seed
-from domain.round.events import CardsDealt, RoundEvent
+from domain.round.events import CardsDealt, RoundEvent, RoundOpened
 from domain.round.phases import Phase
 from domain.round.refusals import Refusal
-from domain.round.state import RoundState, apply
+from domain.round.state import RoundState, apply, fold
 from domain.ruleset import Limits, Ruleset
 from ops import clock
-from ops.journal import Journal, RoundIdentity
-from ops.keys import DataKey, SealedSeed, open_seed, seal_seed
+from ops.journal import Appended, Journal, RoundIdentity, Stored
+from ops.keys import DataKey, SealedSeed, SealedSeedError, open_seed, seal_seed
 
 
 class UnknownRound(LookupError):
@@ -87,14 +89,21 @@ class House:
     def choose(self, live: LiveRound, *choices: c.Choice, command_id: str | None = None) -> list[RoundEvent] | Refusal:
         """Make choices together: all of them are kept in one append, or the first refusal comes back and none is.
 
-        After an error of the journal the round in hand is as it was.
+        The same command id with the same choices gets the first answer again, and the round in hand catches up with its
+        record; with other choices it raises CommandMismatch.  Raises StreamConflict if somebody else has moved the
+        round on.  After an error the round in hand is as it was.
         """
+        request = _request(live.stream, choices)
+        answered = None if command_id is None else self.journal.answered(command_id, request)
+        if answered is not None:
+            return self._answer_again(live, answered)
         state, deck, events = live.state.copy(), live.deck, list[RoundEvent]()
         beacon = live.beacon
         for choice in choices:
             if isinstance(choice, c.Deal):
                 beacon = choice.beacon or NO_BEACON
-            if deck is None and not isinstance(choice, c.PlaceBox):
+            # A beacon of a wrong size is refused by the rules before any card is needed.
+            if deck is None and not isinstance(choice, c.PlaceBox) and len(beacon) == len(NO_BEACON):
                 deck = self._deck(live, state, beacon)
             made = advance(state, live.ruleset, deck, choice)
             if isinstance(made, Refusal):
@@ -104,37 +113,46 @@ class House:
             revealed = reveal_seed(self._server_seed(live))
             apply(state, revealed)
             events.append(revealed)
-        self._keep(live, events, command_id)
+        at = max(clock.now(), live.last_at)  # a clock set back must not make time run backwards in a round
+        records = append_to(live.stream, live.head, events, at)
+        # A crash right after this leaves the choice made: the round goes on from its record.
+        appended = self.journal.append(command_id or f"{live.stream} {secrets.token_hex(16)}", request, records)
+        if appended.repeated:
+            return self._answer_again(live, appended)
+        live.head, live.last_at = (records[-1].seq, leaf_hash(records[-1].body)), at
         live.state, live.deck, live.beacon = state, deck, beacon
         return events
 
-    def load(self, stream: str, rulesets: dict[str, Ruleset]) -> LiveRound:
+    def load(self, stream: str, rulesets: Mapping[str, Ruleset]) -> LiveRound:
         """Take up a round from its record.  `rulesets` by hex digest.  Raises UnknownRound."""
+        name = stream.removeprefix("round:")
         stored = self.journal.read_stream(stream)
         if not stored:
-            raise UnknownRound(f"round {stream.removeprefix('round:')}: there is no such round")
-        state = RoundState()
-        records = [decode(event.record.body) for event in stored]
-        for record in records:
-            apply(state, record.data)
-        opened = state.opened
-        if opened is None or opened.ruleset_digest not in rulesets:
-            raise UnknownRound(f"round {stream.removeprefix('round:')}: its ruleset is not known here")
-        head = (records[-1].seq, leaf_hash(stored[-1].record.body))
-        live = LiveRound(stream, rulesets[opened.ruleset_digest], state, head, records[-1].at)
-        dealt = next((record.data for record in records if isinstance(record.data, CardsDealt)), None)
-        if dealt is not None:
-            live.beacon = NO_BEACON if dealt.beacon is None else bytes.fromhex(dealt.beacon)
-            live.deck = self._deck(live, state, live.beacon)
+            raise UnknownRound(f"round {name}: there is no such round")
+        opened = decode(stored[0].record.body).data
+        ruleset = rulesets.get(opened.ruleset_digest) if isinstance(opened, RoundOpened) else None
+        if ruleset is None:
+            raise UnknownRound(f"round {name}: its ruleset is not known here")
+        live = LiveRound(stream, ruleset, RoundState(), (0, ""), "")
+        self._catch_up(live, stored)
         return live
 
-    def _keep(self, live: LiveRound, events: list[RoundEvent], command_id: str | None) -> None:
-        at = max(clock.now(), live.last_at)  # a clock set back must not make time run backwards in a round
-        records = append_to(live.stream, live.head, events, at)
-        command = command_id or f"{live.stream} {records[0].seq}"
-        # A crash right after this leaves the choice made: the round goes on from its record.
-        self.journal.append(command, b"".join(record.body for record in records), records)
-        live.head, live.last_at = (records[-1].seq, leaf_hash(records[-1].body)), at
+    def _answer_again(self, live: LiveRound, answered: Appended) -> list[RoundEvent]:
+        """The events that a command was answered with before; the round in hand catches up with its record."""
+        stored = self.journal.read_stream(live.stream)
+        self._catch_up(live, stored)
+        return [decode(event.record.body).data for event in stored if event.position in answered.positions]
+
+    def _catch_up(self, live: LiveRound, stored: list[Stored]) -> None:
+        """Make a round in hand what its record says."""
+        records = [decode(event.record.body) for event in stored]
+        live.state = fold(record.data for record in records)
+        live.head = (records[-1].seq, leaf_hash(stored[-1].record.body))
+        live.last_at = records[-1].at
+        dealt = next((record.data for record in records if isinstance(record.data, CardsDealt)), None)
+        if dealt is not None and live.deck is None:
+            live.beacon = NO_BEACON if dealt.beacon is None else bytes.fromhex(dealt.beacon)
+            live.deck = self._deck(live, live.state, live.beacon)
 
     def _deck(self, live: LiveRound, state: RoundState, beacon: bytes) -> SeededDeck:
         seeds = [(box.box, bytes.fromhex(box.client_seed)) for box in state.boxes]
@@ -146,4 +164,14 @@ class House:
         assert opened is not None  # a live round has been opened
         sealed = SealedSeed.from_text(opened.sealed_seed)
         promise = bytes.fromhex(opened.commitment)
-        return open_seed(self._data_keys(sealed.key_id), sealed, live.round_id, promise, live.ruleset.digest)
+        try:
+            data_key = self._data_keys(sealed.key_id)
+        except KeyError:
+            reason = f"sealed under data key {sealed.key_id}, which is not at hand"
+            raise SealedSeedError(f"{live.stream}: {reason}") from None
+        return open_seed(data_key, sealed, live.round_id, promise, live.ruleset.digest)
+
+
+def _request(stream: str, choices: tuple[c.Choice, ...]) -> bytes:
+    """What a command asks for, in bytes that are the same whenever it is asked."""
+    return msgspec.json.encode([stream, *((type(choice).__name__, choice) for choice in choices)], order="sorted")

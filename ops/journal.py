@@ -93,6 +93,20 @@ class Journal:
         """
         return self.application.recorder.append(command_id, hashlib.sha256(request).digest(), records, rounds)
 
+    def answered(self, command_id: str, request: bytes) -> Appended | None:
+        """What this command was answered before, None if it is new.  Raises CommandMismatch for another request."""
+        rows = self._datastore.rows(_COMMAND, (command_id,))
+        if not rows:
+            return None
+        [(request_hash, first, count)] = rows
+        if bytes(request_hash) != hashlib.sha256(request).digest():
+            raise CommandMismatch(f"command {command_id} was used before for another request")
+        return Appended(tuple(range(first, first + count)), repeated=True)
+
+    def missing_rounds(self, first_stream: str, last_stream: str) -> list[tuple[str, str]]:
+        """(table, stream) of rounds that were opened but have no event left, between two streams, both included."""
+        return [(table, stream) for table, stream in self._datastore.rows(_MISSING, (first_stream, last_stream))]
+
     def read_stream(self, stream: str) -> list[Stored]:
         """All events of a stream by seq; none if there is no such stream.  Raises EnvelopeMismatch."""
         return [
@@ -146,7 +160,7 @@ class Journal:
         """
         if parts < 1:
             raise ValueError(f"split_rounds: parts must be at least 1, not {parts}")
-        [(lowest, highest)] = self._datastore.rows(_BOUNDS, (first, last))
+        [(lowest, highest)] = self._datastore.rows(_BOUNDS, (first, last, first, last))
         if lowest is None:
             return []
         cuts = self._datastore.rows(_CUTS, (parts, lowest, highest, lowest))
@@ -188,6 +202,15 @@ _HEAD_POSITION: Final = "select coalesce(max(notification_id), 0) from dealproof
 
 _NEXT_ROUND_NUMBER: Final = "select coalesce(max(number), 0) + 1 from dealproof.round_identity where table_id = %b"
 
+_COMMAND: Final = "select request_hash, first_position, event_count from dealproof.commands where command_id = %b"
+
+_MISSING: Final = """
+select table_id, stream from dealproof.round_identity as identity
+where stream >= %b and stream <= %b
+and not exists (select from dealproof.events where originator_id = identity.stream)
+order by stream
+"""
+
 _COUNT_ROUNDS: Final = "select count(*) from dealproof.round_identity"
 
 _FIRST_BODY: Final = "select state from dealproof.events order by notification_id limit 1"
@@ -218,13 +241,21 @@ order by originator_id, originator_version
 """
 
 _BOUNDS: Final = """
-select min(originator_id), max(originator_id) from dealproof.events where originator_id >= %b and originator_id <= %b
+select min(first), max(last) from (
+    select min(originator_id) as first, max(originator_id) as last
+    from dealproof.events where originator_id >= %b and originator_id <= %b
+    union all
+    select min(stream), max(stream) from dealproof.round_identity where stream >= %b and stream <= %b
+) as bound
 """
 
 # The identities are twelve times fewer than the events, so they place the cuts.  They don't say what is in a range:
 # a stream without an identity is in one all the same.
 _CUTS: Final = """
-select (select max(originator_id) from dealproof.events where originator_id < part.first), part.first
+select greatest(
+    (select max(originator_id) from dealproof.events where originator_id < part.first),
+    (select max(stream) from dealproof.round_identity where stream < part.first)
+), part.first
 from (
     select min(round.stream) as first
     from (

@@ -46,17 +46,19 @@ def known_rulesets(journal: Journal) -> list[Ruleset]:
     """The released rulesets of this program, and those that only the journal has (a casino's own versions).
 
     For a released name the program's document stands, whatever the journal says.  A published document that can't be
-    read here (of a newer program, say) is left out: its rounds are then not checkable, and say so.
+    read here (of a newer program, say) or names another stream is left out: its rounds are not checkable, and say so.
     """
     released = released_rulesets()
     rulesets = list(released.values())
-    for name, body in journal.published_rulesets():
-        if name.removeprefix("ruleset:") in released:
+    for stream, body in journal.published_rulesets():
+        if stream.removeprefix("ruleset:") in released:
             continue
         try:
-            rulesets.append(load_ruleset(bytes(msgspec.json.decode(body, type=_Published).data["document"])))
+            ruleset = load_ruleset(bytes(msgspec.json.decode(body, type=_Published).data["document"]))
         except (RulesetError, msgspec.DecodeError, KeyError):
             continue
+        if f"ruleset:{ruleset.name}" == stream:
+            rulesets.append(ruleset)
     return rulesets
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from domain.rulesets import released_rulesets
 from ops import database
@@ -53,12 +54,12 @@ def current_data_key(url: str, settings: Settings) -> DataKey:
     with database.connect(url) as connection:
         row = connection.execute(_NEWEST_KEY).fetchone()
         if row is None:
-            settings.key_file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            _make_key_folder(settings.key_file.parent, settings)
             key, store = new_data_key(), FileKeyStore(settings.key_file)
             # A crash right after this leaves a key that nothing is sealed with yet; the next start uses it.
             connection.execute(_ADD_KEY, (key.id, store.wrap_data_key(key).to_text().encode()))
             return current_data_key(url, settings)
-    return _key_store(settings).unwrap_data_key(WrappedDataKey.from_text(bytes(row[0]).decode()))
+    return _unwrapped(settings, row[0])
 
 
 def data_key(url: str, settings: Settings, key_id: str) -> DataKey:
@@ -67,7 +68,20 @@ def data_key(url: str, settings: Settings, key_id: str) -> DataKey:
         row = connection.execute(_ONE_KEY, (key_id,)).fetchone()
     if row is None:
         raise KeyFileError(f"data key {key_id}: not in this database; was the round sealed somewhere else?")
-    return _key_store(settings).unwrap_data_key(WrappedDataKey.from_text(bytes(row[0]).decode()))
+    return _unwrapped(settings, row[0])
+
+
+def _make_key_folder(folder: Path, settings: Settings) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise KeyFileError(f"key file {settings.key_file}: its folder can't be made: {reason}") from None
+
+
+def _unwrapped(settings: Settings, wrapped: bytes) -> DataKey:
+    # Bytes that are no text are no wrapped key either; from_text says so.
+    return _key_store(settings).unwrap_data_key(WrappedDataKey.from_text(bytes(wrapped).decode("ascii", "replace")))
 
 
 def _key_store(settings: Settings) -> FileKeyStore:

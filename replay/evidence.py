@@ -38,7 +38,8 @@ def round_id(stream: str) -> bytes | None:
 class Malformed(NamedTuple):
     """A field of a recorded choice that can't be what anybody chose, and what it should have been."""
 
-    record: EventRecord
+    place: int
+    event: e.RoundEvent
     field: str
     wanted: str
 
@@ -53,9 +54,14 @@ class Evidence:
         self.read: list[EventRecord | BodyError] = [_read(body) for body in bodies]
 
     @cached_property
+    def placed(self) -> list[tuple[int, EventRecord]]:
+        """The bodies that could be read, with their place in the stream (whatever `seq` they claim)."""
+        return [(place, record) for place, record in enumerate(self.read) if not isinstance(record, BodyError)]
+
+    @cached_property
     def records(self) -> list[EventRecord]:
         """The bodies that could be read."""
-        return [record for record in self.read if not isinstance(record, BodyError)]
+        return [record for _, record in self.placed]
 
     @cached_property
     def events(self) -> list[e.RoundEvent]:
@@ -107,17 +113,17 @@ class Evidence:
     def malformed_entropy(self) -> list[Malformed]:
         """What players or a beacon can't have brought to the deal, so that there is no deck to recompute."""
         found, boxes = [], set[int]()
-        for record in self.records:
+        for place, record in self.placed:
             event = record.data
             if isinstance(event, e.BoxPlaced):
                 seed = _hex(event.client_seed, None)
                 if seed is None or len(seed) > 255:
-                    found.append(Malformed(record, "client_seed", "at most 255 bytes of lower-case hex"))
+                    found.append(Malformed(place, event, "client_seed", "at most 255 bytes of lower-case hex"))
                 if not 1 <= event.box <= 255 or event.box in boxes:
-                    found.append(Malformed(record, "box", "a box of the table, each once"))
+                    found.append(Malformed(place, event, "box", "a box of the table, each once"))
                 boxes.add(event.box)
             elif isinstance(event, e.CardsDealt) and event.beacon is not None and _hex(event.beacon, 32) is None:
-                found.append(Malformed(record, "beacon", "null or 32 bytes of lower-case hex"))
+                found.append(Malformed(place, event, "beacon", "null or 32 bytes of lower-case hex"))
         return found
 
 

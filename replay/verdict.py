@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 
+import msgspec
+
 
 class CheckName(StrEnum):
     """The rungs of the ladder, lowest first."""
@@ -49,8 +51,8 @@ class Discrepancy:
             "seq": self.seq,
             "event": self.event,
             "field": self.field,
-            "recorded": self.recorded,
-            "recomputed": self.recomputed,
+            "recorded": msgspec.to_builtins(self.recorded),
+            "recomputed": msgspec.to_builtins(self.recomputed),
         }
 
 

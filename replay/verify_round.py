@@ -20,7 +20,7 @@ from domain.round import events as e
 from domain.round.codec import decode_stream, encode_stream
 from replay.checks import LADDER
 from replay.evidence import Evidence, Rulesets, round_id
-from replay.redecide import redecide
+from replay.redecide import CHOICES, redecide
 from replay.verdict import ALL_VERIFIED, NO_LEDGER, NO_LOG, Verdict
 
 
@@ -51,7 +51,7 @@ def is_exactly_as_recomputed(stream: str, bodies: Sequence[bytes], rulesets: Rul
     except (msgspec.DecodeError, ValueError, RecursionError):
         return False  # the ladder says what it is
     ats = [record.at for record in records]
-    if not bodies or len(expected) != len(bodies) or not _are_times_in_order(ats):
+    if not bodies or len(expected) != len(bodies) or not _are_times_in_order(ats, expected):
         return False
     prevs = [CHAIN_START, *map(leaf_hash, bodies[:-1])]
     return encode_stream(expected, ats, prevs, stream) == lines
@@ -85,11 +85,15 @@ def _public_entropy(events: list[e.RoundEvent]) -> tuple[bytes, bytes]:
     return client_entropy(sorted(seeds)), beacon
 
 
-def _are_times_in_order(ats: list[str]) -> bool:
+def _are_times_in_order(ats: list[str], events: list[e.RoundEvent]) -> bool:
+    """Whether time never runs backwards, and only choices take time: what follows from one is stored with it."""
     last: str | None = None
-    for at in ats:
-        if at != last:  # the events of one append share their time
-            if TIME_PATTERN.fullmatch(at) is None or (last is not None and at < last):
-                return False
-            last = at
+    for at, event in zip(ats, events, strict=True):
+        if at == last:
+            continue
+        if TIME_PATTERN.fullmatch(at) is None:
+            return False
+        if last is not None and (at < last or type(event) not in CHOICES):
+            return False
+        last = at
     return True

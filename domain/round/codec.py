@@ -102,7 +102,8 @@ def _decode_older(body: bytes, error: Exception) -> EventRecord:
     kind = EVENT_TYPES[name]
     try:
         data = msgspec.convert(upcast(msgspec.json.decode(envelope.data)), kind)
-    except (msgspec.ValidationError, KeyError) as reason:
+    except (msgspec.ValidationError, LookupError, TypeError, AttributeError, ValueError) as reason:
+        # The upcast is ours, but what it meets may have been tampered with.
         raise BodyError(f"{envelope.type!r} event read as {name!r}: {reason}") from None
     frame = {field: getattr(envelope, field) for field in ("at", "prev", "seq", "stream", "v")}
     record: EventRecord = _RECORD_TYPES[kind](data=data, **frame)

@@ -81,6 +81,7 @@ def main() -> None:
 def run(arguments: list[str]) -> int:
     """The exit status of a command line; errors that a user can mend are told in one line."""
     try:
+        _require_text(arguments)
         result: Any = dealproof.main(arguments, standalone_mode=False)
         return result if isinstance(result, int) else 0
     except click.exceptions.NoArgsIsHelpError as error:
@@ -92,7 +93,7 @@ def run(arguments: list[str]) -> int:
         return _say("interrupted", 130)
     except Exception as error:
         if _mendable(error):
-            return _one_line(str(error))
+            return _one_line(f"{error.filename}: {error.strerror}" if isinstance(error, OSError) else str(error))
         traceback.print_exc()
         return _say("this is a bug; the lines above say where", 70)
 
@@ -102,13 +103,23 @@ def _leave(number: int, _: FrameType | None) -> None:
     sys.exit(128 + number)
 
 
+def _require_text(arguments: list[str]) -> None:
+    for argument in arguments:
+        try:
+            argument.encode()
+        except UnicodeEncodeError:
+            raise UsageError(f"argument {argument.encode(errors='replace')!r}: is not text in UTF-8") from None
+
+
 def _mendable(error: Exception) -> bool:
     """Errors of the world outside, each of which is one line already."""
     if isinstance(error, UsageError):
         return True
+    if isinstance(error, OSError):
+        return error.filename is not None  # a file or folder that a person can see to
     names = {
         "DatabaseUnavailable", "EnvelopeMismatch", "JournalError", "KeyFileError", "PostgresServerError",
-        "RulesetError", "ScenarioError", "SealError", "UnknownRound",
+        "RulesetError", "ScenarioError", "SealError", "UnknownRound", "WorkerLost",
     }  # fmt: skip
     # By name, so that a command that needs no database does not import its driver.
     return any(kind.__name__ in names for kind in type(error).__mro__)

@@ -50,6 +50,8 @@ def _summary(journal: Journal, stream: str) -> dict[str, object]:
         state = fold(record.data for record in records)
     except (BodyError, ValueError) as error:
         return summary | {"table": "", "number": "", "ruleset": "", "opened": "", "boxes": "", "state": str(error)}
+    if not records:
+        return summary | {"table": "", "number": "", "ruleset": "", "opened": "", "boxes": "", "state": "no event left"}
     opened = state.opened
     return summary | {
         "table": opened.table if opened else "",
@@ -83,6 +85,9 @@ def print_round(journal: Journal, stream: str) -> None:
     from ops.rulesets import known_rulesets
 
     bodies = [body for _, rows in journal.read_rounds(stream, stream) for body in rows]
+    if not bodies:
+        name = stream.removeprefix("round:")
+        raise UsageError(f"round {name}: was opened but has no event left (see dealproof verify --all)")
     try:
         records = [decode(body) for body in bodies]
     except BodyError as error:

@@ -127,7 +127,7 @@ def _steps(records: Sequence[EventRecord]) -> list[RenderableType]:
     return [_heading("Steps"), _indented(table)]
 
 
-def _totals(event: e.BoxSettled | e.RoundClosed) -> str:
+def _sums(event: e.BoxSettled | e.RoundClosed) -> str:
     return f"staked {whole_units(event.staked)}, returned {whole_units(event.returned)}, net {whole_units(event.net)}"
 
 
@@ -218,10 +218,10 @@ class _Teller:
         return (*change, f": {_name(event.combination)}")
 
     def settled(self, event: e.BoxSettled) -> Pieces:
-        return (f"Box {event.box}: {_name(event.outcome)}; {_totals(event)}",)
+        return (f"Box {event.box}: {_name(event.outcome)}; {_sums(event)}",)
 
     def closed(self, event: e.RoundClosed) -> Pieces:
-        return (f"Round closed; all boxes {_totals(event)}",)
+        return (f"Round closed; all boxes {_sums(event)}",)
 
     def voided(self, event: e.RoundVoided) -> Pieces:
         refunds = "".join(f"; box {refund.box}: {whole_units(refund.amount)} back" for refund in event.refunds)

@@ -89,11 +89,15 @@ def run_verification(
     from ops.bulk_verify import Filters, Manifest, RangeDone, Tally, verify_all
 
     wanted = filters or Filters()
-    manifest = Manifest.open(settings.home / "verify", journal, wanted, version("dealproof"), afresh=afresh)
+    manifest = Manifest.open(
+        settings.home / "verify", journal, wanted, version("dealproof"), afresh=afresh, every_verdict=as_json
+    )
     if manifest.finished:
         before = sum(sum(old.counts.values()) for old in manifest.finished)
         text = f"Going on with an interrupted run: {before:,} rounds were verified before (--afresh begins again)."
-        progress_console().print(text)
+        if as_json:
+            text += "  Their verdicts that are not clean are written again, the others were written by that run."
+        progress_console().print(text, soft_wrap=True)
     tally = Tally()
     logger().info("verification_started", ranges=len(manifest.ranges), workers=workers)
     with progress("Verifying", len(manifest.ranges)) as advance:

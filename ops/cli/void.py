@@ -25,10 +25,10 @@ def void(settings: Settings, round_name: str, reason: str) -> None:
     from ops.cli.rounds import find_stream
     from ops.house import House
     from ops.rulesets import known_rulesets
-    from ops.site import current_data_key, data_key, open_journal
+    from ops.site import current_data_key, data_key, read_journal
     from replay.evidence import by_digest
 
-    with open_journal(settings) as (url, journal):
+    with read_journal(settings) as (url, journal):
         stream = find_stream(journal, round_name)
         house = House(journal, current_data_key(url, settings), lambda key_id: data_key(url, settings, key_id))
         live = house.load(stream, by_digest(known_rulesets(journal)))

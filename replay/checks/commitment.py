@@ -43,7 +43,7 @@ def check(evidence: Evidence) -> Check:
 
 
 def _seq(evidence: Evidence) -> int:
-    return next(record.seq for record in evidence.records if isinstance(record.data, e.RoundOpened))
+    return next(place for place, record in evidence.placed if isinstance(record.data, e.RoundOpened))
 
 
 def _recorded_seed(evidence: Evidence) -> str | None:

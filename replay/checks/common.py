@@ -66,12 +66,12 @@ def held_against(
                 yield Discrepancy(None, expected.NAME, "event", "missing", words(expected))
         elif expected is None:
             if concerns(ours):
-                yield Discrepancy(evidence.records[index].seq, ours.NAME, "event", words(ours), "not to be here")
+                yield Discrepancy(evidence.placed[index][0], ours.NAME, "event", words(ours), "not to be here")
         else:
             for field in fields(ours):
                 theirs, recomputed_value = getattr(ours, field), getattr(expected, field)
                 if theirs != recomputed_value:
-                    yield Discrepancy(evidence.records[index].seq, ours.NAME, field, theirs, recomputed_value)
+                    yield Discrepancy(evidence.placed[index][0], ours.NAME, field, theirs, recomputed_value)
 
 
 Pair = tuple[int | None, e.RoundEvent | None, e.RoundEvent | None]
@@ -79,14 +79,18 @@ Pair = tuple[int | None, e.RoundEvent | None, e.RoundEvent | None]
 
 def _lined_up(recorded: Sequence[e.RoundEvent], expected: Sequence[e.RoundEvent]) -> Iterator[Pair]:
     """(index of the recorded event, recorded, expected), None on the side where there is no such event."""
-    matcher = SequenceMatcher(None, [_key(event) for event in recorded], [_key(event) for event in expected], False)
+    same = 0
+    while same < min(len(recorded), len(expected)) and recorded[same] == expected[same]:
+        same += 1  # so that of an event and its double the second one is named
+    ours, theirs = recorded[same:], expected[same:]
+    matcher = SequenceMatcher(None, [_key(event) for event in ours], [_key(event) for event in theirs], False)
     for kind, a, b, c, d in matcher.get_opcodes():
         if kind == "equal":
-            yield from zip(range(a, b), recorded[a:b], expected[c:d], strict=True)
+            yield from zip(range(same + a, same + b), ours[a:b], theirs[c:d], strict=True)
             continue
         for index in range(a, b):
-            yield index, recorded[index], None
-        for event in expected[c:d]:
+            yield same + index, ours[index], None
+        for event in theirs[c:d]:
             yield None, None, event
 
 

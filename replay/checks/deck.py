@@ -27,12 +27,12 @@ def check(evidence: Evidence) -> Check:
     found = []
     state = RoundState()
     dealer = Dealer(state, evidence.ruleset, evidence.deck)
-    for record in evidence.records:
+    for place, record in evidence.placed:
         event = record.data
         for field in CARD_FIELDS.get(type(event), ()):
             recorded, expected = getattr(event, field), _expected(dealer, event)
             if recorded != expected:
-                found.append(Discrepancy(record.seq, event.NAME, field, recorded, expected))
+                found.append(Discrepancy(place, event.NAME, field, recorded, expected))
         try:
             apply(state, event)
         except (CardError, ValueError):

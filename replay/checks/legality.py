@@ -28,8 +28,8 @@ from replay.verdict import Check, CheckName, Discrepancy
 def check(evidence: Evidence) -> Check:
     """Compare recorded and recomputed events, but for the fields of other rungs."""
     malformed = [
-        Discrepancy(record.seq, record.data.NAME, field, getattr(record.data, field), wanted)
-        for record, field, wanted in evidence.malformed_entropy
+        Discrepancy(place, event.NAME, field, getattr(event, field), wanted)
+        for place, event, field, wanted in evidence.malformed_entropy
     ]
     reason = why_not_recomputable(evidence)
     if malformed:
@@ -43,9 +43,9 @@ def check(evidence: Evidence) -> Check:
 
 def _refused(evidence: Evidence, again: Redecided) -> Iterator[Discrepancy]:
     if again.refusal is not None and again.refused_at is not None:
-        record = evidence.records[again.refused_at]
+        place, record = evidence.placed[again.refused_at]
         refusal = f"refused ({again.refusal.code}, {again.refusal.clause or 'no clause'}): {again.refusal.text}"
-        yield Discrepancy(record.seq, record.data.NAME, "choice", "done", refusal)
+        yield Discrepancy(place, record.data.NAME, "choice", "done", refusal)
 
 
 def _fields(event: e.RoundEvent) -> list[str]:

@@ -6,9 +6,12 @@ Not here: whether a choice was allowed in detail (`legality`).
 from __future__ import annotations
 
 from domain.record import TIME_PATTERN
+from domain.round.codec import EventRecord
+from domain.round.events import SeedRevealed
 from domain.round.phases import TRANSITIONS, Phase, next_phase
 from replay.checks.common import rung
 from replay.evidence import Evidence
+from replay.redecide import CHOICES
 from replay.verdict import Check, CheckName, Discrepancy
 
 
@@ -16,15 +19,28 @@ def check(evidence: Evidence) -> Check:
     """Walk the table of phases; a fact that is not in it is named, and the walk goes on from the same phase."""
     found = []
     phase, at = Phase.UNOPENED, ""
-    for record in evidence.records:
+    for place, record in evidence.placed:
         name = record.data.NAME
         following = next_phase(phase, record.data)
         if following is None:
             allowed = ", ".join(event.NAME for event in TRANSITIONS[phase]) or "nothing"
-            found.append(Discrepancy(record.seq, name, "type", name, f"in phase {phase}: {allowed}"))
-        if TIME_PATTERN.fullmatch(record.at) is None:
-            found.append(Discrepancy(record.seq, name, "at", record.at, "a time as 2026-01-31T23:59:59.999Z"))
-        elif record.at < at:
-            found.append(Discrepancy(record.seq, name, "at", record.at, f"not before {at}"))
+            found.append(Discrepancy(place, name, "type", name, f"in phase {phase}: {allowed}"))
+        wanted = _wrong_time(record, at)
+        if wanted is not None:
+            found.append(Discrepancy(place, name, "at", record.at, wanted))
         phase, at = following or phase, max(at, record.at)
+    if phase in (Phase.CLOSED, Phase.VOIDED):
+        # The seed is revealed in the append that ends the round, so its absence is no mere matter of time.
+        found.append(Discrepancy(None, SeedRevealed.NAME, "event", "missing", SeedRevealed.NAME))
     return rung(CheckName.ORDER, found, None if phase is Phase.ENDED else f"the round has not ended: it is {phase}")
+
+
+def _wrong_time(record: EventRecord, before: str) -> str | None:
+    """What an event's time should be, None if it may be what it is."""
+    if TIME_PATTERN.fullmatch(record.at) is None:
+        return "a time as 2026-01-31T23:59:59.999Z"
+    if record.at < before:
+        return f"not before {before}"
+    if before and record.at != before and type(record.data) not in CHOICES:
+        return f"{before}, as what it follows from was stored with it"
+    return None

@@ -25,7 +25,7 @@ def check(evidence: Evidence) -> Check:
     if again is None:
         return rung(CheckName.PAYOUT, [], reason)
     if again.refused_at is not None:
-        reason = f"decided again only up to event {evidence.records[again.refused_at].seq}, whose choice is refused"
+        reason = f"decided again only up to event {evidence.placed[again.refused_at][0]}, whose choice is refused"
     compared = held_against(evidence, again, concerns=_is_payment, fields=_fields, words=_money)
     return rung(CheckName.PAYOUT, compared, reason)
 
