@@ -5,9 +5,11 @@ Not here: whether a choice was allowed in detail (`legality`).
 
 from __future__ import annotations
 
+from typing import Final
+
 from domain.record import TIME_PATTERN
 from domain.round.codec import EventRecord
-from domain.round.events import SeedRevealed
+from domain.round.events import RoundClosed, SeedRevealed
 from domain.round.phases import TRANSITIONS, Phase, next_phase
 from replay.checks.common import rung
 from replay.evidence import Evidence
@@ -29,10 +31,18 @@ def check(evidence: Evidence) -> Check:
         if wanted is not None:
             found.append(Discrepancy(place, name, "at", record.at, wanted))
         phase, at = following or phase, max(at, record.at)
-    if phase in (Phase.CLOSED, Phase.VOIDED):
-        # The seed is revealed in the append that ends the round, so its absence is no mere matter of time.
-        found.append(Discrepancy(None, SeedRevealed.NAME, "event", "missing", SeedRevealed.NAME))
+    if phase in _UNFINISHED:
+        # Settlements, close and reveal are stored in one append, so their absence is no mere matter of time.
+        found.append(Discrepancy(None, _UNFINISHED[phase], "event", "missing", _UNFINISHED[phase]))
     return rung(CheckName.ORDER, found, None if phase is Phase.ENDED else f"the round has not ended: it is {phase}")
+
+
+_UNFINISHED: Final = {
+    Phase.SHOWDOWN: RoundClosed.NAME,
+    Phase.CLOSED: SeedRevealed.NAME,
+    Phase.VOIDED: SeedRevealed.NAME,
+}
+"""Phases in which no append leaves a round, and the event that must follow."""
 
 
 def _wrong_time(record: EventRecord, before: str) -> str | None:

@@ -173,7 +173,9 @@ def test_sealing_refuses_a_wrong_size_by_name(field: str, sizes: tuple[int, int,
         seal_seed(DATA_KEY, *map(bytes, sizes))
 
 
-@pytest.mark.parametrize(("key_id", "size"), [("0" * 15, 32), ("0" * 15 + "A", 32), ("0" * 16 + "\n", 32), ("0" * 16, 31)])
+@pytest.mark.parametrize(
+    ("key_id", "size"), [("0" * 15, 32), ("0" * 15 + "A", 32), ("0" * 16 + "\n", 32), ("0" * 16, 31)]
+)
 def test_a_malformed_data_key_is_refused(key_id: str, size: int) -> None:
     with pytest.raises(ValueError, match=r"key id|data key"):
         DataKey(key_id, bytes(size))
@@ -224,7 +226,8 @@ def wycheproof(name: str) -> list[tuple[dict[str, Any], dict[str, Any]]]:
 
 def test_aes_gcm_as_we_call_it() -> None:
     """256-bit key, 96-bit nonce, 128-bit tag: 66 cases, those with a forged tag are refused."""
-    cases = [case for group, case in wycheproof("aes_gcm_test.json") if (group["keySize"], group["ivSize"]) == (256, 96)]
+    vectors = wycheproof("aes_gcm_test.json")
+    cases = [case for group, case in vectors if (group["keySize"], group["ivSize"]) == (256, 96)]
     assert len(cases) == 66
     for case in cases:
         key, nonce, aad, text, ciphertext, tag = (
@@ -239,7 +242,7 @@ def test_aes_gcm_as_we_call_it() -> None:
 
 
 def test_hkdf_expand_as_we_call_it() -> None:
-    """We take 32 bytes and never extract: the vectors' extract step is done here (RFC 5869, 2.2), 32 bytes are compared."""
+    """We take 32 bytes and never extract: the vectors' extract step is done here (RFC 5869, 2.2)."""
     cases = [case for _, case in wycheproof("hkdf_sha256_test.json") if case["result"] == "valid"]
     assert len(cases) == 83
     for case in cases:

@@ -32,7 +32,7 @@ def replaced(cards: tuple[int, ...], *drawn: int, repeat: bool) -> list[DealerCa
     state.dealer = list(cards)
     # Private, but it is the very move of a round; a whole round would need a player's cards.
     Dealer(state, WITH_REPEAT if repeat else ONCE, FixedDeck(drawn))._replace_dealer_card()
-    return state.replaced
+    return list(state.replaced)
 
 
 def has_game(event: DealerCardReplaced) -> bool:

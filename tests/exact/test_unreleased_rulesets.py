@@ -66,7 +66,7 @@ def assert_adds_up(ruleset: Ruleset, events: list[e.RoundEvent]) -> None:
         assert box.settled is not None
         assert sum(line.amount for line in derivation(ruleset, state, box)) == box.settled.net
     assert state.closed.net == sum(box.settled.net for box in state.boxes if box.settled)
-    shown = [card for box in state.boxes for card in box.cards] + state.dealer
+    shown = [card for box in state.boxes for card in box.cards] + list(state.dealer)
     assert len(shown) == len(set(shown))
 
 

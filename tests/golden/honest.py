@@ -43,6 +43,9 @@ def honest(stream: str, bodies: Sequence[bytes], rulesets: Rulesets) -> bool:
     times = [record.at for record in recorded]
     if times != sorted(times) or not all(TIME.fullmatch(at) for at in times):
         return False
+    follows = [_follows(record.data) for record in recorded]
+    if any(times[place] != times[place - 1] for place in range(1, len(times)) if follows[place]):
+        return False  # the house stores what follows from a choice together with it
     try:
         expected = _played(stream, [record.data for record in recorded], rulesets)
     except (ValueError, LookupError):
@@ -93,6 +96,14 @@ def _played(stream: str, recorded: Sequence[e.RoundEvent], rulesets: Rulesets) -
     if state.phase not in (Phase.CLOSED, Phase.VOIDED):
         raise ValueError("the round is not over")
     return [*made, reveal_seed(server_seed)]
+
+
+def _follows(event: e.RoundEvent) -> bool:
+    """Whether a fact comes by itself, from a choice before it."""
+    try:
+        return _choice(event) is None
+    except ValueError:
+        return False  # a choice, of text that is no hex
 
 
 def _choice(event: e.RoundEvent) -> c.Choice | None:

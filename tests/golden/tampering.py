@@ -358,16 +358,6 @@ def _added(name: str, offset: int, **values: object) -> Callable[[list[Plain]], 
     return change
 
 
-def _twin(name: str) -> Callable[[list[Plain]], Found]:
-    """An event twice in succession: of two that are alike the first one is named."""
-
-    def change(plain: list[Plain]) -> Found:
-        found = _added(name, 1)(plain)
-        return None if found is None or found[0] is None else (found[0] - 1, found[1])
-
-    return change
-
-
 def _taken_out(name: str, **values: object) -> Callable[[list[Plain]], Found]:
     """A missing event of the house's own: it has no seq to be named by."""
 
@@ -737,8 +727,8 @@ REWRITES: Final = (
     Forgery("changed-limits", RP, "limits that the ante is off", "legality", "choice", _smallest_ante_raised),
     Forgery("changed-maximum", FCP, "the table's maximum payout lifted", "payout", "bet", _maximum_lifted),
     Forgery("added-decision", RP, "a decision once more", "legality", "choice", _added("exchange-bought", 1)),
-    Forgery("added-showing", FCP, "a hand shown once more", "legality", "event", _twin("hand-shown")),
-    Forgery("added-payment", RP, "a bonus paid once more", "payout", "event", _twin("bonus-settled")),
+    Forgery("added-showing", FCP, "a hand shown once more", "legality", "event", _added("hand-shown", 1)),
+    Forgery("added-payment", RP, "a bonus paid once more", "payout", "event", _added("bonus-settled", 1)),
     Forgery("missing-decision", RP, "a BET taken out", "legality", "event", _choice_taken_out),
     Forgery("missing-showing", FCP, "a hand that was never shown", "legality", "event", _never_shown),
     Forgery("missing-payment", RP, "a bonus not settled", "payout", "event", _taken_out("bonus-settled")),
@@ -830,12 +820,12 @@ REWRITES: Final = (
         _set("jackpot-contributed", "amount", _more(-1)),
     ),
     Forgery("wrong-refund", MRP, "too much given back in a void", "payout", "refunds", _refund_raised),
+    Forgery("seed-missing", RP, "the seed never revealed", "order", "event", _taken_out("seed-revealed")),
     Forgery("wrong-reversal", ORP, "contributions of a void round kept", "payout", "jackpot_reversed", _reversal_kept),
 )
 
 OPEN_ENDS: Final = (
     Forgery("truncated-end", RP, "the last three events taken away", "order", "", _last_gone(3)),
-    Forgery("seed-missing", RP, "the seed never revealed", "order", "", _last_gone(1)),
 )
 """Not to be told from a round that is still open: no rung fails, and the verdict is `not-checkable`."""
 

@@ -138,9 +138,6 @@ def test_a_refund_list_of_any_kind_is_no_crash() -> None:
         assert (first[0].name, first[1].field) == ("payout", "refunds")
 
 
-@pytest.mark.xfail(
-    strict=True, raises=TypeError, reason="Discrepancy.as_json hands out the Refund structs of the event"
-)
 def test_a_verdict_is_plain_values() -> None:
     """Any JSON library can write it, not msgspec alone."""
     plain = opened_up(VOID.bodies)

@@ -121,7 +121,8 @@ def test_a_database_that_cannot_be_reached_is_named_without_its_password(
 
 
 def test_a_url_of_bytes_that_are_no_text_is_refused(tmp_path: Path) -> None:
-    assert_one_line(dealproof("--home", str(tmp_path), "--database-url", "postgresql://h/\udcff", "rounds"), "not text in UTF-8")
+    ran = dealproof("--home", str(tmp_path), "--database-url", "postgresql://h/\udcff", "rounds")
+    assert_one_line(ran, "not text in UTF-8")
 
 
 def test_a_database_that_is_not_there_is_named(server_url: str, tmp_path: Path) -> None:
