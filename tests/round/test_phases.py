@@ -94,7 +94,8 @@ def test_every_other_fact_is_reported_by_the_check_of_order(phase: Phase, kind: 
 
     assert next_phase(phase, example) is None
     assert check.status is Status.DISCREPANCY
-    (found,) = check.discrepancies
+    # A record that stops in the middle of an append lacks its end besides.
+    (found,) = [discrepancy for discrepancy in check.discrepancies if discrepancy.recorded != "missing"]
     assert (found.seq, found.field, found.recorded) == (len(events) - 1, "type", kind.NAME)
     assert f"in phase {phase}" in str(found.recomputed)
 
