@@ -114,26 +114,29 @@ def _flush_hand(cards: Sequence[int], key: int) -> Hand:
 # -- judging from the rules
 
 
+Formed = tuple[Combination, frozenset[int]]
+"""A combination and the cards that form it (rule 2.1)."""
+
+
 def _judge(cards: Sequence[int]) -> Hand:
     """Work a hand out from clauses 1 and 2, card by card."""
-    strength = 0
-    main_sets: list[frozenset[int]] = []
-    for five in combinations(cards, 5):
-        candidate, forming = _five_cards(five)
-        if candidate > strength:
-            strength, main_sets = candidate, []
-        if candidate == strength:
-            main_sets.append(forming)
+    fives = [_five_cards(five) for five in combinations(cards, 5)]
+    strength = max([value for value, _ in fives])
+    main = Combination(strength >> 20)
+    # Rule 2.2; where several sets of cards make the same main hand, each may leave another second one.
+    main_sets = {forming for value, forming in fives if value == strength}
+    runs_and_flushes = [(Combination(value >> 20), forming) for value, forming in fives if value >> 20 in _OF_FIVE]
+    formed = [*_sets_of_ranks(cards), *runs_and_flushes]
     seconds = single = 0
     for main_set in main_sets:
-        for combination, forming in _formed(cards):
+        for combination, forming in formed:
             if forming <= main_set:
                 continue  # rule 2.3: a second needs a card that does not form the main one
             bit = 1 << combination
             seconds |= bit
-            if not (combination == Combination.STRAIGHT and _ranks(forming) == _ranks(main_set)):
+            if combination != Combination.STRAIGHT or _ranks(forming) != _ranks(main_set):
                 single |= bit  # rule 2.5: the same five ranks once more are a pair there, not a second straight
-    return Hand(strength, Combination(strength >> 20), seconds, single)
+    return Hand(strength, main, seconds, single)
 
 
 def _five_cards(cards: Sequence[int]) -> tuple[int, frozenset[int]]:
@@ -141,11 +144,13 @@ def _five_cards(cards: Sequence[int]) -> tuple[int, frozenset[int]]:
 
     The strength is the combination above five four-bit ranks that decide a tie (rule 1.4).
     """
-    counts = Counter(card >> 2 for card in cards)
-    by_weight = sorted(counts, key=lambda rank: (counts[rank], rank), reverse=True)
-    shape = tuple(counts[rank] for rank in by_weight)
+    counts: dict[int, int] = {}
+    for card in cards:
+        counts[card >> 2] = counts.get(card >> 2, 0) + 1
+    weights = sorted([(count, rank) for rank, count in counts.items()], reverse=True)
+    by_weight = [rank for _, rank in weights]
     flush = len({card & 3 for card in cards}) == 1
-    high = _straight_high(counts)
+    high = _straight_high(by_weight)
     if high is not None:
         combination = Combination.STRAIGHT
         if flush:
@@ -153,12 +158,13 @@ def _five_cards(cards: Sequence[int]) -> tuple[int, frozenset[int]]:
         return _pack(combination, [high]), frozenset(cards)
     if flush:
         return _pack(Combination.FLUSH, by_weight), frozenset(cards)
+    shape = tuple([count for count, _ in weights])
     if shape in _BY_SHAPE:
         combination, forming_ranks = _BY_SHAPE[shape]
         leading = by_weight[:forming_ranks]
-        return _pack(combination, by_weight), frozenset(card for card in cards if card >> 2 in leading)
+        return _pack(combination, by_weight), frozenset([card for card in cards if card >> 2 in leading])
     if by_weight[:2] == [ACE, KING]:
-        return _pack(Combination.ACE_KING, by_weight), frozenset(card for card in cards if card >> 2 >= KING)
+        return _pack(Combination.ACE_KING, by_weight), frozenset([card for card in cards if card >> 2 >= KING])
     return _pack(Combination.NO_GAME, by_weight), frozenset()
 
 
@@ -171,16 +177,16 @@ _BY_SHAPE: Final[dict[tuple[int, ...], tuple[Combination, int]]] = {
     (2, 1, 1, 1): (Combination.PAIR, 1),
 }
 
-_WHEEL: Final = {ACE, 0, 1, 2, 3}
+_WHEEL: Final = [ACE, 3, 2, 1, 0]
 
 
-def _straight_high(ranks: Counter[int]) -> int | None:
-    """Rule 1.3: the highest rank of a straight, the five in A-2-3-4-5; None if there is no straight."""
+def _straight_high(ranks: Sequence[int]) -> int | None:
+    """Rule 1.3: the highest rank of a straight, the five in A-2-3-4-5; None if different ranks, falling, make none."""
     if len(ranks) != 5:
         return None
-    if set(ranks) == _WHEEL:
+    if ranks == _WHEEL:
         return 3
-    return max(ranks) if max(ranks) - min(ranks) == 4 else None
+    return ranks[0] if ranks[0] - ranks[4] == 4 else None
 
 
 def _pack(combination: Combination, ranks: Sequence[int]) -> int:
@@ -190,35 +196,38 @@ def _pack(combination: Combination, ranks: Sequence[int]) -> int:
     return packed
 
 
-def _formed(cards: Sequence[int]) -> Iterator[tuple[Combination, frozenset[int]]]:
-    """Every combination that some of the cards form, with its forming cards (rule 2.1)."""
+def _sets_of_ranks(cards: Sequence[int]) -> Iterator[Formed]:
+    """Every ace-king, pair, two pair, three, full house and four that some of the cards form."""
     by_rank: dict[int, list[int]] = {}
     for card in cards:
         by_rank.setdefault(card >> 2, []).append(card)
-    for pair in product(by_rank.get(ACE, []), by_rank.get(KING, [])):
+    for pair in product(by_rank.get(ACE, ()), by_rank.get(KING, ())):
         yield Combination.ACE_KING, frozenset(pair)
-    sets = {n: [frozenset(s) for same in by_rank.values() for s in combinations(same, n)] for n in (2, 3, 4)}
-    for n, combination in ((2, Combination.PAIR), (3, Combination.THREE_OF_A_KIND), (4, Combination.FOUR_OF_A_KIND)):
-        for forming in sets[n]:
-            yield combination, forming
-    for one, other in combinations(sets[2], 2):
-        if _ranks(one) != _ranks(other):
-            yield Combination.TWO_PAIR, one | other
-    for three, two in product(sets[3], sets[2]):
-        if _ranks(three) != _ranks(two):
-            yield Combination.FULL_HOUSE, three | two
-    for five in combinations(cards, 5):
-        strength, forming = _five_cards(five)
-        if Combination(strength >> 20) in _STRAIGHTS_AND_FLUSHES:
-            yield Combination(strength >> 20), forming
+    twos, threes = _same_rank(by_rank, 2), _same_rank(by_rank, 3)
+    yield from ((Combination.PAIR, two) for _, two in twos)
+    yield from ((Combination.THREE_OF_A_KIND, three) for _, three in threes)
+    yield from ((Combination.FOUR_OF_A_KIND, four) for _, four in _same_rank(by_rank, 4))
+    yield from ((Combination.TWO_PAIR, one | other) for (r, one), (q, other) in combinations(twos, 2) if r != q)
+    yield from ((Combination.FULL_HOUSE, three | two) for (r, three), (q, two) in product(threes, twos) if r != q)
 
 
-_STRAIGHTS_AND_FLUSHES: Final = {
+def _same_rank(by_rank: dict[int, list[int]], count: int) -> list[tuple[int, frozenset[int]]]:
+    """Every set of so many cards of one rank, with the rank."""
+    return [
+        (rank, frozenset(cards))
+        for rank, same in by_rank.items()
+        if len(same) >= count
+        for cards in combinations(same, count)
+    ]
+
+
+_OF_FIVE: Final = {
     Combination.STRAIGHT,
     Combination.FLUSH,
     Combination.STRAIGHT_FLUSH,
     Combination.ROYAL_FLUSH,
 }
+"""Combinations of five single cards; those of equal ranks are found by `_sets_of_ranks`."""
 
 
 def _ranks(cards: frozenset[int]) -> frozenset[int]:

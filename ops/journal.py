@@ -204,10 +204,11 @@ _NEXT_ROUND_NUMBER: Final = "select coalesce(max(number), 0) + 1 from dealproof.
 
 _COMMAND: Final = "select request_hash, first_position, event_count from dealproof.commands where command_id = %b"
 
+# A scalar subquery, so that each round is looked up in the index: "not exists" reads the whole table for every range.
 _MISSING: Final = """
 select table_id, stream from dealproof.round_identity as identity
 where stream >= %b and stream <= %b
-and not exists (select from dealproof.events where originator_id = identity.stream)
+and (select originator_version from dealproof.events where originator_id = identity.stream limit 1) is null
 order by stream
 """
 
