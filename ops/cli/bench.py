@@ -17,8 +17,8 @@ def bench() -> None:
 
 
 @bench.command()
-@click.option("--rounds", type=click.IntRange(1000), default=10_000, show_default=True, help="Rounds in the database.")
-@click.option("--large", type=click.IntRange(1000), default=30_000, show_default=True, help="Rounds for the memory.")
+@click.option("--rounds", type=click.IntRange(1000), default=30_000, show_default=True, help="Rounds in the database.")
+@click.option("--large", type=click.IntRange(1000), default=60_000, show_default=True, help="Rounds for the memory.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 def core(rounds: int, large: int, as_json: bool) -> None:
     """Verify, append and read, each against its yardstick.  The database is a scratch one."""
