@@ -9,6 +9,7 @@ Not here: the verification of one round (`replay.verify_round`), printing (`ops.
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import signal
@@ -21,7 +22,7 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from multiprocessing import get_context
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 import msgspec
 
@@ -36,6 +37,14 @@ from replay.verify_round import verify_round
 
 ROUNDS_A_RANGE = 1000
 """Small enough that an interrupt loses seconds, large enough that a range's start costs nothing."""
+
+
+STALE_AFTER = 86_400
+"""Seconds after which an interrupted run is begun again."""
+
+
+class RunningAlready(Exception):
+    """Another process verifies the same rounds from the same home; one line."""
 
 
 class WorkerLost(Exception):
@@ -107,10 +116,13 @@ def verify_all(
         results: Iterator[RangeDone] = (verify_range(item, journal, rulesets) for item in work)
     else:
         results = _spread_over_processes(url, work, workers)
-    for result in results:
-        manifest.keep(result)
-        done(result)
-    manifest.remove()
+    try:
+        for result in results:
+            manifest.keep(result)
+            done(result)
+        manifest.remove()
+    finally:
+        manifest.lock.close()
 
 
 def _spread_over_processes(url: str, work: Iterator[Work], workers: int) -> Iterator[RangeDone]:
@@ -118,6 +130,7 @@ def _spread_over_processes(url: str, work: Iterator[Work], workers: int) -> Iter
     context = get_context("spawn")
     pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_begin_worker, initargs=(url, os.getpid()))
     try:
+        _start_workers(pool, workers)
         yield from spread(pool, work, 2 * workers)
     except BrokenProcessPool:
         raise WorkerLost(
@@ -129,6 +142,17 @@ def _spread_over_processes(url: str, work: Iterator[Work], workers: int) -> Iter
         pool.shutdown(wait=False, cancel_futures=True)
         raise
     pool.shutdown()
+
+
+def _start_workers(pool: Executor, workers: int) -> None:
+    """Start them all with the interrupt blocked, which they inherit: at the terminal it reaches every process, and the
+    parent alone answers it, also while a worker is still loading."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        for _ in range(workers):
+            pool.submit(os.getpid)
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
 
 def spread(pool: Executor, work: Iterator[Work], ahead: int) -> Iterator[RangeDone]:
@@ -199,8 +223,6 @@ _worker: Worker | None = None
 
 def _begin_worker(url: str, parent: int) -> None:
     global _worker
-    # An interrupt at the terminal reaches every process; the parent alone answers it.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, args=(parent,), daemon=True).start()
     journal = Journal.open(url)
     _worker = Worker(journal, by_digest(known_rulesets(journal)))
@@ -231,10 +253,11 @@ class Head(msgspec.Struct, frozen=True):
 class Manifest:
     """What a run has finished, in a file; one line a range, written whole or not at all."""
 
-    def __init__(self, path: Path, ranges: list[tuple[str, str]], finished: list[RangeDone]) -> None:
+    def __init__(self, path: Path, ranges: list[tuple[str, str]], finished: list[RangeDone], lock: IO[bytes]) -> None:
         self.path = path
         self.ranges = ranges
         self.finished = finished
+        self.lock = lock  # held while the run lives; the kernel lets go of it when we are killed
 
     @classmethod
     def open(
@@ -245,22 +268,22 @@ class Manifest:
         version: str,
         *,
         afresh: bool,
-        every_verdict: bool = False,
     ) -> Manifest:
         """Go on with the run of these filters on this journal, or begin one.  `version` is the software's.
 
-        A run that writes every verdict out goes on only from another one that did.
+        A run left off more than a day ago is not gone on with: what it saw may have changed.  Raises RunningAlready.
         """
-        identity = [journal.first_leaf_hash(), version, msgspec.to_builtins(filters), every_verdict]
+        identity = [journal.first_leaf_hash(), version, msgspec.to_builtins(filters)]
         key = hashlib.sha256(msgspec.json.encode(identity)).hexdigest()
+        folder.mkdir(parents=True, exist_ok=True)
         path = folder / f"{key[:32]}.jsonl"
-        old = None if afresh else _read(path, key)
+        lock = _locked(path)
+        old = None if afresh or _is_stale(path) else _read(path, key, lock)
         if old is not None:
             return old._with_newer_rounds(journal, filters)
         ranges = journal.split_rounds(filters.first, filters.last, parts=_parts(journal))
-        folder.mkdir(parents=True, exist_ok=True)
         path.write_bytes(msgspec.json.encode(Head(key, ranges)) + b"\n")
-        return cls(path, ranges, [])
+        return cls(path, ranges, [], lock)
 
     def keep(self, done: RangeDone) -> None:
         """Note a finished range.  A crash right after this loses the ranges that were running, no more."""
@@ -277,14 +300,29 @@ class Manifest:
         """Rounds opened since the run began lie behind its last range."""
         last = max((last for _, last in self.ranges), default=filters.first)
         newer = journal.split_rounds(last + "\x01", filters.last, parts=_parts(journal))
-        return Manifest(self.path, [*self.ranges, *newer], self.finished)
+        return Manifest(self.path, [*self.ranges, *newer], self.finished, self.lock)
 
 
 def _parts(journal: Journal) -> int:
     return max(1, -(-journal.count_rounds() // ROUNDS_A_RANGE))
 
 
-def _read(path: Path, key: str) -> Manifest | None:
+def _locked(path: Path) -> IO[bytes]:
+    """Only one run at a time writes a manifest; two would count its ranges twice."""
+    lock = path.open("ab")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        lock.close()
+        raise RunningAlready("verify --all: the same verification is running already on this home") from None
+    return lock
+
+
+def _is_stale(path: Path) -> bool:
+    return path.exists() and time.time() - path.stat().st_mtime > STALE_AFTER
+
+
+def _read(path: Path, key: str, lock: IO[bytes]) -> Manifest | None:
     """An earlier run's manifest; None if there is none.  A last line cut off by a crash is dropped."""
     try:
         lines = path.read_bytes().split(b"\n")
@@ -301,5 +339,5 @@ def _read(path: Path, key: str) -> Manifest | None:
             break
     # What comes next must not be written behind half a line.
     path.write_bytes(b"".join(line + b"\n" for line in lines[: len(finished) + 1]))
-    return Manifest(path, head.ranges, finished)
+    return Manifest(path, head.ranges, list({(old.first, old.last): old for old in finished}.values()), lock)
 

@@ -113,6 +113,8 @@ def play_scenario(scenario: Scenario, rulesets: Mapping[str, Ruleset]) -> Played
         known = ", ".join(sorted(rulesets))
         raise ScenarioError(f"ruleset: {scenario.ruleset!r} is not known; there are {known}")
     deck = _deck(scenario.deck)
+    # The shape of everything comes before the rules: a malformed file is no refusal.
+    choices = [_choice(decision, index) for index, decision in enumerate(scenario.decisions)]
     opened = open_round(
         ruleset,
         table="scenario",
@@ -129,7 +131,7 @@ def play_scenario(scenario: Scenario, rulesets: Mapping[str, Ruleset]) -> Played
     run = _Run(ruleset, state, deck, [opened])
     jackpot = scenario.table.jackpot
     pot = ruleset.jackpot_seed_amount if isinstance(jackpot, msgspec.UnsetType) else jackpot
-    refusal, at = _play(run, scenario, pot)
+    refusal, at = _play(run, scenario, choices, pot)
     return Played(ruleset, state, deck, run.events, refusal, at)
 
 
@@ -158,7 +160,7 @@ class _Run:
                 return
 
 
-def _play(run: _Run, scenario: Scenario, pot: int) -> tuple[Refusal | None, int | None]:
+def _play(run: _Run, scenario: Scenario, choices: list[c.Choice], pot: int) -> tuple[Refusal | None, int | None]:
     for box in sorted(scenario.boxes, key=lambda box: box.box):
         refusal = run.choose(c.PlaceBox(box.box, box.player, box.mode, box.ante, box.bonus))
         if refusal is not None:
@@ -166,9 +168,9 @@ def _play(run: _Run, scenario: Scenario, pot: int) -> tuple[Refusal | None, int 
     refusal = run.choose(c.Deal(jackpot=pot))
     if refusal is not None:
         return refusal, None
-    for index, decision in enumerate(scenario.decisions):
+    for index, (decision, choice) in enumerate(zip(scenario.decisions, choices, strict=True)):
         run.answer_for_silent_boxes(decision.box)
-        refusal = run.choose(_choice(decision, index))
+        refusal = run.choose(choice)
         if refusal is not None:
             return refusal, index
     run.answer_for_silent_boxes(None)

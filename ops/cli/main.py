@@ -1,7 +1,7 @@
 """The command `dealproof`: options that hold for every command, and what an error's exit status is.
 
 Exit status: 0 done, 1 a discrepancy or a refusal was found, 2 usage or unreadable input (one line on stderr), 70 a bug
-(with its traceback), 130 interrupted.  Source: docs/formats/verdict.md.
+(with its traceback), 130 interrupted, 141 the reader of the output left.  Source: docs/formats/verdict.md.
 
 Not here: the commands themselves, one module each.
 """
@@ -17,7 +17,7 @@ from typing import Any, Final
 
 import click
 
-from ops.cli.output import UsageError, printable, reader_may_leave
+from ops.cli.output import ReaderLeft, UsageError, printable, reader_may_leave
 from ops.logs import set_level
 from ops.settings import read_settings
 
@@ -80,6 +80,8 @@ def main() -> None:
 
 def run(arguments: list[str]) -> int:
     """The exit status of a command line; errors that a user can mend are told in one line."""
+    if sys.stdout is None:
+        return _say("standard output is closed", 2)
     try:
         _require_text(arguments)
         result: Any = dealproof.main(arguments, standalone_mode=False)
@@ -89,11 +91,13 @@ def run(arguments: list[str]) -> int:
         return 2
     except click.ClickException as error:
         return _one_line(error.format_message())
+    except ReaderLeft:
+        return 141  # as a program that SIGPIPE ends
     except (KeyboardInterrupt, click.Abort):
         return _say("interrupted", 130)
     except Exception as error:
         if _mendable(error):
-            return _one_line(f"{error.filename}: {error.strerror}" if isinstance(error, OSError) else str(error))
+            return _one_line(_words(error))
         traceback.print_exc()
         return _say("this is a bug; the lines above say where", 70)
 
@@ -116,13 +120,17 @@ def _mendable(error: Exception) -> bool:
     if isinstance(error, UsageError):
         return True
     if isinstance(error, OSError):
-        return error.filename is not None  # a file or folder that a person can see to
+        return True  # a file, a folder or an output that a person can see to
     names = {
         "DatabaseUnavailable", "EnvelopeMismatch", "JournalError", "KeyFileError", "PostgresServerError",
-        "RulesetError", "ScenarioError", "SealError", "UnknownRound", "WorkerLost",
+        "RulesetError", "RunningAlready", "ScenarioError", "SealError", "UnknownRound", "WorkerLost",
     }  # fmt: skip
     # By name, so that a command that needs no database does not import its driver.
     return any(kind.__name__ in names for kind in type(error).__mro__)
+
+
+def _words(error: Exception) -> str:
+    return f"{error.filename or 'output'}: {error.strerror}" if isinstance(error, OSError) else str(error)
 
 
 def _one_line(message: str) -> int:

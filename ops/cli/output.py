@@ -46,25 +46,35 @@ def progress_console() -> Console:
     return _console(sys.stderr)
 
 
+class ReaderLeft(Exception):
+    """Who read our output closed it early (`| head`): nobody may take a cut run for a verdict."""
+
+
 @contextmanager
 def reader_may_leave() -> Iterator[None]:
-    """Write to stdout; a reader that closes the pipe early (`| head`) ends it without a word."""
+    """Write to stdout; a reader that closes the pipe early ends it without a word.  Raises ReaderLeft."""
     try:
         yield
         sys.stdout.flush()
     except BrokenPipeError:
         # The interpreter flushes stdout once more when it ends; let that go nowhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise ReaderLeft from None
 
 
 def _console(stream: TextIO) -> Console:
     """A console that never fails on a sign, and colours nothing but a terminal (nor that under NO_COLOR)."""
     from rich.console import Console
 
+    class PipeConsole(Console):
+        def on_broken_pipe(self) -> None:
+            # Rich would leave with 1, which is the status of a discrepancy.
+            raise BrokenPipeError
+
     if isinstance(stream, io.TextIOWrapper):
         stream.reconfigure(errors=_SPELLED)
     terminal = stream.isatty()
-    return Console(
+    return PipeConsole(
         file=stream, color_system="auto" if terminal else None, force_terminal=terminal, highlight=False, markup=False,
         emoji=False,
     )  # fmt: skip

@@ -103,7 +103,7 @@ def find_stream(journal: Journal, name: str) -> str:
     plain = name.removeprefix("round:").replace("-", "").lower()
     if re.fullmatch("[0-9a-f]{32}", plain):
         stream = f"round:{plain}"
-        if journal.stream_head(stream) is None:
+        if journal.stream_head(stream) is None and not journal.missing_rounds(stream, stream):
             raise UsageError(f"round {plain}: there is no such round")
         return stream
     table, slash, number = name.rpartition("/")

@@ -15,6 +15,9 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
+from domain.record import BodyError
+from domain.round.codec import decode
+from domain.round.events import RoundOpened
 from domain.rulesets import released_rulesets
 from ops.cli.output import UsageError, data_console, progress_console, write_json_line
 from ops.cli.progress import progress
@@ -67,6 +70,7 @@ def verify(
     with read_journal(settings) as (url, journal):
         if round_name is not None:
             return _verify_one(journal, round_name, as_json)
+        _require_known(journal, filters)
         tally = run_verification(settings, url, journal, filters, workers=workers, afresh=afresh, as_json=as_json)
     if not as_json:
         print_tally(tally)
@@ -89,14 +93,15 @@ def run_verification(
     from ops.bulk_verify import Filters, Manifest, RangeDone, Tally, verify_all
 
     wanted = filters or Filters()
-    manifest = Manifest.open(
-        settings.home / "verify", journal, wanted, version("dealproof"), afresh=afresh, every_verdict=as_json
-    )
+    # A report on stdout must hold every round, so a run with --json always begins again.
+    manifest = Manifest.open(settings.home / "verify", journal, wanted, version("dealproof"), afresh=afresh or as_json)
     if manifest.finished:
         before = sum(sum(old.counts.values()) for old in manifest.finished)
-        text = f"Going on with an interrupted run: {before:,} rounds were verified before (--afresh begins again)."
-        if as_json:
-            text += "  Their verdicts that are not clean are written again, the others were written by that run."
+        when = datetime.fromtimestamp(manifest.path.stat().st_mtime, UTC)
+        text = (
+            f"Going on with an interrupted run: {before:,} rounds were verified before "
+            f"(last at {when:%Y-%m-%d %H:%M} UTC; --afresh begins again)."
+        )
         progress_console().print(text, soft_wrap=True)
     tally = Tally()
     logger().info("verification_started", ranges=len(manifest.ranges), workers=workers)
@@ -104,7 +109,7 @@ def run_verification(
 
         def done(result: RangeDone) -> None:
             tally.add(result)
-            for line in result.verdicts or (result.unclean if as_json else ()):
+            for line in result.verdicts:
                 sys.stdout.buffer.write(line + b"\n")
             advance()
 
@@ -159,7 +164,22 @@ def _verify_one(journal: Journal, name: str, as_json: bool) -> int:
         write_json_line(verdict.as_json())
     else:
         _print_ladder(verdict.as_json())
+    if _is_another_round(name, bodies):
+        print(f"dealproof: the journal's list calls it {name}, its own record doesn't", file=sys.stderr)
+        return 1
     return {"verified": 0, "discrepancy": 1, "not-checkable": 2}[verdict.status]
+
+
+def _is_another_round(name: str, bodies: list[bytes]) -> bool:
+    """Whether a round found by TABLE/NUMBER says itself that it is another one: the list of rounds is no record."""
+    table, slash, number = name.rpartition("/")
+    if not slash or not bodies:
+        return False
+    try:
+        opened = decode(bodies[0]).data
+    except BodyError:
+        return False  # the rung bytes has named it
+    return isinstance(opened, RoundOpened) and (opened.table, str(opened.number)) != (table, number)
 
 
 def _print_ladder(verdict: dict[str, Any]) -> None:
@@ -173,6 +193,17 @@ def _print_ladder(verdict: dict[str, Any]) -> None:
 
 
 # -- filters
+
+
+def _require_known(journal: Journal, filters: Filters) -> None:
+    """A name with a typo in it must not look like a clean table."""
+    from ops.rulesets import known_rulesets
+
+    if filters.table is not None and not journal.last_rounds(1, filters.table):
+        raise UsageError(f"--table: no round was ever opened at a table {filters.table!r}")
+    names = [ruleset.name for ruleset in known_rulesets(journal)]
+    if filters.ruleset is not None and filters.ruleset not in names:
+        raise UsageError(f"--ruleset: {filters.ruleset!r} is not known; there are {', '.join(names)}")
 
 
 def _filters(since: str | None, until: str | None, table: str | None, ruleset: str | None) -> Filters:

@@ -26,7 +26,7 @@ from domain.round.choices import Deal
 from domain.ruleset import Ruleset, load_ruleset
 from domain.rulesets import released_rulesets
 from ops import bulk_verify
-from ops.bulk_verify import Filters, Manifest, RangeDone, Tally, verify_all
+from ops.bulk_verify import Filters, Manifest, RangeDone, RunningAlready, Tally, verify_all
 from ops.clock import round_id_at
 from ops.house import House
 from ops.journal import Journal
@@ -441,6 +441,9 @@ def test_two_workers_go_on_where_they_were_left_off(journal: Journal, url: str, 
         verification(journal, url, tmp_path, workers=2, done=after(3))
 
     before = Manifest.open(tmp_path, journal, Filters(), "1", afresh=False)
+    with pytest.raises(RunningAlready, match="running already"):
+        Manifest.open(tmp_path, journal, Filters(), "1", afresh=False)
+    before.lock.close()
     assert len(before.finished) == 3
     tally, heard = verification(journal, url, tmp_path, workers=2)
     assert heard[:3] == before.finished

@@ -269,3 +269,10 @@ def test_what_the_rules_forbid_is_a_refusal_with_its_index(
     assert outcome["refusal"]["text"].endswith(".")
     assert (outcome["boxes"], outcome["dealer"]) == ([], None)
     json.dumps(outcome)  # plain values only
+
+
+def test_a_malformed_decision_is_an_error_even_where_the_rules_would_refuse_something_before_it() -> None:
+    """The shape of the whole file comes first: an ante off limits and a decision that doesn't exist."""
+    bad = {**GOOD, "boxes": [{**GOOD["boxes"][0], "ante": 200_000}], "decisions": [{"box": 1, "action": "cheat"}]}
+
+    assert "decisions[0].action" in error(json.dumps(bad))

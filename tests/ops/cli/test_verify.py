@@ -300,11 +300,19 @@ def test_filters_are_given_as_a_person_writes_them(
 
 
 def test_no_round_at_all_is_said(options: tuple[str, ...]) -> None:
-    ran = dealproof(*options, "verify", "--all", "--table", "nowhere")
+    ran = dealproof(*options, "verify", "--all", "--since", "2999-01-01")
 
     assert ran.status == 0
     assert ran.stdout.startswith("0 rounds: ")
     assert ran.stderr == "dealproof: no round matches\n"
+
+
+@pytest.mark.parametrize(("option", "value"), [("--table", "nowhere"), ("--ruleset", "nowhere@1")])
+def test_a_filter_with_a_typo_is_no_clean_result(options: tuple[str, ...], option: str, value: str) -> None:
+    ran = dealproof(*options, "verify", "--all", option, value)
+
+    assert (ran.status, ran.stdout) == (2, "")
+    assert ran.stderr.startswith(f"dealproof: {option}: ")
 
 
 # -- interrupted
