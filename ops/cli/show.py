@@ -151,7 +151,8 @@ class _Teller:
         stakes = [f"ante {whole_units(event.ante)}"]
         stakes += [f"BET {whole_units(event.bet)}"] if event.bet else []
         stakes += [f"bonus {whole_units(event.bonus)}"] if event.bonus else []
-        return (f"Box {event.box}: {printable(event.player)} plays it {printable(str(event.mode))}, {', '.join(stakes)}",)
+        how = f"{printable(event.player)} plays it {printable(str(event.mode))}"
+        return (f"Box {event.box}: {how}, {', '.join(stakes)}",)
 
     def dealt(self, event: e.CardsDealt) -> Pieces:
         jackpot = f"; jackpot {whole_units(event.jackpot)}" if event.jackpot else ""
