@@ -62,11 +62,6 @@ def card_texts(cards: Iterable[int]) -> list[str]:
     return list(map(CARD_TEXTS.__getitem__, cards))
 
 
-def rank_of(card: int) -> int:
-    """Rank index of a card id: deuce = 0 ... ace = 12."""
-    return card >> 2
-
-
 def pretty_card(text: str) -> str:
     """The text a person reads: `Td` is `10♦`."""
     rank = "10" if text[0] == "T" else text[0]
