@@ -37,7 +37,8 @@ def publish(journal: Journal, ruleset: Ruleset) -> None:
         }
     )
     try:
-        journal.append(f"publish {ruleset.name} {now()}", body, [Record(stream, 0, PUBLISHED, body)])
+        # The same command whoever begins first: the second one gets the first answer, whatever its clock says.
+        journal.append(f"publish {ruleset.name}", ruleset.digest, [Record(stream, 0, PUBLISHED, body)])
     except StreamConflict:
         return  # somebody else has published it at the same moment
 
