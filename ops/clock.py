@@ -23,6 +23,11 @@ def as_text(milliseconds: int) -> str:
     return f"{moment:%Y-%m-%dT%H:%M:%S}.{milliseconds % 1000:03d}Z"
 
 
+def milliseconds(text: str) -> int:
+    """A time in the record's format as milliseconds since 1970."""
+    return (datetime.fromisoformat(text) - _EPOCH) // timedelta(milliseconds=1)
+
+
 def new_round_id() -> bytes:
     """A UUIDv7 (RFC 9562 section 5.7): 48 bits of time in milliseconds, then random bits."""
     return round_id_at(time.time_ns() // 1_000_000, secrets.token_bytes(10))

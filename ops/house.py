@@ -10,14 +10,14 @@ Not here: the rules (`domain.round`), the store (`ops.journal`).
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 import msgspec
 
 from domain.deal.commitment import client_entropy, commitment
 from domain.deal.shuffle import NO_BEACON, Deck, SeededDeck
-from domain.record import leaf_hash
+from domain.record import Record, leaf_hash
 from domain.round import choices as c
 from domain.round.codec import append_to, decode
 from domain.round.decisions import advance, open_round, reveal_seed
@@ -53,6 +53,21 @@ class LiveRound:
         return bytes.fromhex(self.stream.removeprefix("round:"))
 
 
+@dataclass
+class Planned:
+    """What choices lead to: the round's state after them, and their events."""
+
+    state: RoundState = field(repr=False)
+    deck: Deck | None = field(repr=False)
+    beacon: bytes = field(repr=False)
+    events: list[RoundEvent]
+
+
+Funds = Callable[[Planned, c.PlaceBox | c.BoxChoice], int]
+Choices = Iterable[c.Choice] | Callable[[Planned], Iterable[c.Choice]]
+"""Choices that are known, or that are made one by one while the round goes on."""
+
+
 class House:
     """Plays rounds against a journal.  New rounds are sealed with `data_key`; `data_keys` gives the key of an id."""
 
@@ -65,7 +80,19 @@ class House:
         self, ruleset: Ruleset, *, table: str, number: int, limits: Limits, currency: str
     ) -> LiveRound | Refusal:
         """Commit to a fresh seed.  Raises RoundTaken if the table's number is used already."""
-        round_id, server_seed = clock.new_round_id(), secrets.token_bytes(32)
+        made = self.make_round(ruleset, table=table, number=number, limits=limits, currency=currency)
+        if isinstance(made, Refusal):
+            return made
+        live, records, identity = made
+        # A crash right after this leaves a committed round without stakes; it is listed as open and can be voided.
+        self.journal.append(f"open {live.stream}", records[0].body, records, [identity])
+        return live
+
+    def make_round(
+        self, ruleset: Ruleset, *, table: str, number: int, limits: Limits, currency: str, round_id: bytes | None = None
+    ) -> tuple[LiveRound, list[Record], RoundIdentity] | Refusal:
+        """A round with a fresh seed, and what is to be appended so that it is opened."""
+        round_id, server_seed = round_id or clock.new_round_id(), secrets.token_bytes(32)
         promise = commitment(round_id, ruleset.digest, server_seed)
         opened = open_round(
             ruleset,
@@ -80,11 +107,10 @@ class House:
             return opened
         stream, at = f"round:{round_id.hex()}", clock.now()
         records = append_to(stream, None, [opened], at)
-        # A crash right after this leaves a committed round without stakes; it is listed as open and can be voided.
-        self.journal.append(f"open {stream}", records[0].body, records, [RoundIdentity(table, number, promise, stream)])
         state = RoundState()
         apply(state, opened)
-        return LiveRound(stream, ruleset, state, (0, leaf_hash(records[0].body)), at)
+        live = LiveRound(stream, ruleset, state, (0, leaf_hash(records[0].body)), at)
+        return live, records, RoundIdentity(table, number, promise, stream)
 
     def choose(self, live: LiveRound, *choices: c.Choice, command_id: str | None = None) -> list[RoundEvent] | Refusal:
         """Make choices together: all of them are kept in one append, or the first refusal comes back and none is.
@@ -97,22 +123,10 @@ class House:
         answered = None if command_id is None else self.journal.answered(command_id, request)
         if answered is not None:
             return self._answer_again(live, answered)
-        state, deck, events = live.state.copy(), live.deck, list[RoundEvent]()
-        beacon = live.beacon
-        for choice in choices:
-            if isinstance(choice, c.Deal):
-                beacon = choice.beacon or NO_BEACON
-            # A beacon of a wrong size is refused by the rules before any card is needed.
-            if deck is None and not isinstance(choice, c.PlaceBox) and len(beacon) == len(NO_BEACON):
-                deck = self._deck(live, state, beacon)
-            made = advance(state, live.ruleset, deck, choice)
-            if isinstance(made, Refusal):
-                return made
-            events += made
-        if state.phase in (Phase.CLOSED, Phase.VOIDED):
-            revealed = reveal_seed(self._server_seed(live))
-            apply(state, revealed)
-            events.append(revealed)
+        planned = self.plan(live, choices)
+        if isinstance(planned, Refusal):
+            return planned
+        events = planned.events
         at = max(clock.now(), live.last_at)  # a clock set back must not make time run backwards in a round
         records = append_to(live.stream, live.head, events, at)
         # A crash right after this leaves the choice made: the round goes on from its record.
@@ -120,8 +134,40 @@ class House:
         if appended.repeated:
             return self._answer_again(live, appended)
         live.head, live.last_at = (records[-1].seq, leaf_hash(records[-1].body)), at
-        live.state, live.deck, live.beacon = state, deck, beacon
+        live.state, live.deck, live.beacon = planned.state, planned.deck, planned.beacon
         return events
+
+    def plan(self, live: LiveRound, choices: Choices, funds: Funds | None = None) -> Planned | Refusal:
+        """What these choices lead to, together, or the first refusal.  Nothing is kept and the round is as it was.
+
+        `funds`: what the player of a choice has at hand, given the state and the events so far; None where no account
+        stands behind the round.
+        """
+        planned = Planned(live.state.copy(), live.deck, live.beacon, [])
+        for choice in choices(planned) if callable(choices) else choices:
+            refusal = self._take(live, planned, choice, funds)
+            if refusal is not None:
+                return refusal
+        if planned.state.phase in (Phase.CLOSED, Phase.VOIDED):
+            revealed = reveal_seed(self._server_seed(live))
+            apply(planned.state, revealed)
+            planned.events.append(revealed)
+        return planned
+
+    def _take(self, live: LiveRound, planned: Planned, choice: c.Choice, funds: Funds | None) -> Refusal | None:
+        if isinstance(choice, c.Deal):
+            planned.beacon = choice.beacon or NO_BEACON
+        elif funds is not None and not isinstance(choice, c.Void):
+            choice = msgspec.structs.replace(choice, funds=funds(planned, choice))
+        # A beacon of a wrong size is refused by the rules before any card is needed.
+        needs_deck = not isinstance(choice, c.PlaceBox) and len(planned.beacon) == len(NO_BEACON)
+        if planned.deck is None and needs_deck:
+            planned.deck = self._deck(live, planned.state, planned.beacon)
+        made = advance(planned.state, live.ruleset, planned.deck, choice)
+        if isinstance(made, Refusal):
+            return made
+        planned.events += made
+        return None
 
     def load(self, stream: str, rulesets: Mapping[str, Ruleset]) -> LiveRound:
         """Take up a round from its record.  `rulesets` by hex digest.  Raises UnknownRound."""

@@ -12,7 +12,7 @@ Not here: what the bytes mean (`domain.record`), whether they are true (`replay`
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Final, LiteralString, NamedTuple, Self
 
 import msgspec
 from eventsourcing.application import Application
@@ -23,7 +23,9 @@ from domain.record import Record, leaf_hash
 from ops import database
 from ops.recorder import (
     Appended,
+    BelowZero,
     CommandMismatch,
+    CommandRefused,
     JournalError,
     JournalFactory,
     JournalRecorder,
@@ -39,8 +41,9 @@ if TYPE_CHECKING:
     from eventsourcing.utils import EnvType
 
 __all__ = [
-    "Appended", "CommandMismatch", "EnvelopeMismatch", "Journal", "JournalApplication", "JournalError", "JournalEvent",
-    "JournalMapper", "JournalUnavailable", "RoundIdentity", "RoundTaken", "Stored", "StreamConflict",
+    "Appended", "BelowZero", "CommandMismatch", "CommandRefused", "EnvelopeMismatch", "Journal", "JournalApplication",
+    "JournalError", "JournalEvent", "JournalMapper", "JournalUnavailable", "RoundIdentity", "RoundTaken", "Stored",
+    "StreamConflict",
 ]
 
 # All round streams lie between these two, whatever their id: ';' follows ':' in the order of bytes.
@@ -102,6 +105,68 @@ class Journal:
         if bytes(request_hash) != hashlib.sha256(request).digest():
             raise CommandMismatch(f"command {command_id} was used before for another request")
         return Appended(tuple(range(first, first + count)), repeated=True)
+
+    def refuse(self, command_id: str, request: bytes, reply: bytes) -> bytes | None:
+        """Keep the answer to a command that was refused, so that a retry gets it again.
+
+        Gives the answer that stands: this one or an earlier one, None if the command was carried out meanwhile.  Raises
+        CommandMismatch for another request.
+        """
+        return self.application.recorder.refuse(command_id, hashlib.sha256(request).digest(), reply)
+
+    def refused(self, command_id: str, request: bytes) -> bytes | None:
+        """The answer to a command that was refused before, None if it was not.  Raises CommandMismatch."""
+        rows = self._datastore.rows(_REFUSED, (command_id,))
+        if not rows:
+            return None
+        [(request_hash, reply)] = rows
+        if bytes(request_hash) != hashlib.sha256(request).digest():
+            raise CommandMismatch(f"command {command_id} was used before for another request")
+        return bytes(reply)
+
+    def heads(self, streams: Sequence[str]) -> dict[str, Stored]:
+        """The newest event of each of these streams, in one round trip; a stream without events is left out."""
+        rows = self._datastore.rows(_HEADS, (list(streams),))
+        return {row[1]: Stored(row[0], Record(row[1], row[2], row[3], row[4])) for row in rows}
+
+    def read_event(self, stream: str, seq: int) -> Stored | None:
+        """One event of a stream, None if it isn't there."""
+        rows = self._datastore.rows(_EVENT, (stream, seq))
+        return Stored(rows[0][0], Record(stream, seq, rows[0][1], rows[0][2])) if rows else None
+
+    def read_positions(self, positions: Sequence[int]) -> list[Stored]:
+        """The events at these positions, in their order."""
+        rows = self._datastore.rows(_POSITIONS, (list(positions),))
+        return [Stored(row[0], Record(row[1], row[2], row[3], row[4])) for row in rows]
+
+    def read_page(
+        self, stream: str, limit: int, *, before: int | None = None, types: Sequence[str] = ()
+    ) -> list[Stored]:
+        """Events of a stream, newest first, below the seq `before`; of these types only, if any are named."""
+        below = 2**62 if before is None else before
+        if types:
+            rows = self._datastore.rows(_PAGES[tuple(types)], (stream, below, limit))
+        else:
+            rows = self._datastore.rows(_PAGE, (stream, below, limit))
+        return [Stored(row[0], Record(stream, row[1], row[2], row[3])) for row in rows]
+
+    def heads_between(self, first: str, last: str, limit: int) -> list[Stored]:
+        """The newest event of each stream whose name lies above `first` and below `last`, in the order of the names."""
+        rows = self._datastore.rows(_HEADS_BETWEEN, (first, last, limit))
+        return [Stored(row[0], Record(row[1], row[2], row[3], row[4])) for row in rows]
+
+    def open_rounds(self, after: str = "", limit: int = 1000) -> list[str]:
+        """Streams of rounds that have not ended, oldest first, behind `after`."""
+        return [stream for (stream,) in self._datastore.rows(_OPEN_ROUNDS, (after, limit))]
+
+    def rounds_before(self, stream: str | None, limit: int, table: str | None = None) -> list[RoundIdentity]:
+        """Rounds that were opened before this one (None: before now), newest first, of one table or of all."""
+        below = LAST_ROUND if stream is None else stream
+        if table is None:
+            rows = self._datastore.rows(_ROUNDS_BEFORE, (below, limit))
+        else:
+            rows = self._datastore.rows(_ROUNDS_BEFORE_AT, (table, below, limit))
+        return [RoundIdentity(*row) for row in rows]
 
     def missing_rounds(self, first_stream: str, last_stream: str) -> list[tuple[str, str]]:
         """(table, stream) of rounds that were opened but have no event left, between two streams, both included."""
@@ -197,6 +262,74 @@ _STREAM_HEAD: Final = """
 select originator_version, state from dealproof.events
 where originator_id = %b order by originator_version desc limit 1
 """
+
+_HEADS: Final = """
+select head.notification_id, stream, head.originator_version, head.topic, head.state
+from unnest(%b::text[]) as stream cross join lateral (
+    select notification_id, originator_version, topic, state from dealproof.events
+    where originator_id = stream order by originator_version desc limit 1
+) as head
+"""
+
+_EVENT: Final = """
+select notification_id, topic, state from dealproof.events where originator_id = %b and originator_version = %b
+"""
+
+_POSITIONS: Final = """
+select notification_id, originator_id, originator_version, topic, state from dealproof.events
+where notification_id = any (%b::bigint[]) order by notification_id
+"""
+
+_PAGE: Final = """
+select notification_id, originator_version, topic, state from dealproof.events
+where originator_id = %b and originator_version < %b order by originator_version desc limit %b
+"""
+
+# Each has an index of its own, whose condition the planner must find in the query word by word.
+_PAGES: Final[dict[tuple[str, ...], LiteralString]] = {
+    ("round-finished.v1",): """
+        select notification_id, originator_version, topic, state from dealproof.events
+        where originator_id = %b and originator_version < %b and topic = 'round-finished.v1'
+        order by originator_version desc limit %b
+        """,
+    ("funds-deposited.v1", "funds-withdrawn.v1", "funds-adjusted.v1", "funds-reversed.v1"): """
+        select notification_id, originator_version, topic, state from dealproof.events
+        where originator_id = %b and originator_version < %b
+        and topic in ('funds-deposited.v1', 'funds-withdrawn.v1', 'funds-adjusted.v1', 'funds-reversed.v1')
+        order by originator_version desc limit %b
+        """,
+}
+
+_HEADS_BETWEEN: Final = """
+with recursive stream (name) as (
+    (select originator_id from dealproof.events where originator_id > %b order by originator_id limit 1)
+    union all
+    select (select originator_id from dealproof.events where originator_id > name order by originator_id limit 1)
+    from stream where name is not null
+)
+select head.notification_id, name, head.originator_version, head.topic, head.state
+from stream cross join lateral (
+    select notification_id, originator_version, topic, state from dealproof.events
+    where originator_id = name order by originator_version desc limit 1
+) as head
+where name < %b limit %b
+"""
+
+_OPEN_ROUNDS: Final = "select stream from dealproof.open_rounds where stream > %b order by stream limit %b"
+
+_ROUNDS_BEFORE: Final = """
+select table_id, number, commitment, stream from dealproof.round_identity
+where stream < %b order by stream desc limit %b
+"""
+
+_ROUNDS_BEFORE_AT: Final = """
+select table_id, number, commitment, stream from dealproof.round_identity
+where table_id = %b and number < coalesce(
+    (select number from dealproof.round_identity as last where last.stream = %b), 9223372036854775807)
+order by number desc limit %b
+"""
+
+_REFUSED: Final = "select request_hash, reply from dealproof.refusals where command_id = %b"
 
 _HEAD_POSITION: Final = "select coalesce(max(notification_id), 0) from dealproof.events"
 

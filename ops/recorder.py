@@ -51,6 +51,14 @@ class CommandMismatch(JournalError):
     """A command id was used before, for another request."""
 
 
+class CommandRefused(JournalError):
+    """A command was refused before, and stays so: its answer is kept."""
+
+
+class BelowZero(JournalError):
+    """A balance or a pot would fall below zero: the store's own last line; whoever decides looks before."""
+
+
 class RoundTaken(JournalError):
     """A round's number at its table, its commitment or its stream was used before; the message says which."""
 
@@ -82,6 +90,9 @@ _APPEND: Final = """
 select first_position, event_count, repeated from dealproof.append_events(
     %b, %b, %b::text[], %b::bigint[], %b::text[], %b::bytea[], %b::text[], %b::bigint[], %b::bytea[], %b::text[])
 """
+
+
+_REFUSE: Final = "select dealproof.refuse_command(%b, %b, %b)"
 
 
 class JournalDatastore(PostgresDatastore):
@@ -158,6 +169,14 @@ class JournalRecorder(PostgresApplicationRecorder):
             raise _translated(error) from None
         return Appended(tuple(range(first, first + count)), repeated)
 
+    def refuse(self, command_id: str, request_hash: bytes, reply: bytes) -> bytes | None:
+        """Keep the answer to a refused command; gives the one that stands, None if the command was carried out."""
+        try:
+            [(standing,)] = self.datastore.rows(_REFUSE, (command_id, request_hash, reply))
+        except psycopg.Error as error:
+            raise _translated(error) from None
+        return None if standing is None else bytes(standing)
+
     def insert_events(self, stored_events: Sequence[StoredEvent], **_: Any) -> Sequence[int] | None:
         """What the library's `events.put` calls.  Its first event names the command, so that it too may be repeated."""
         if not stored_events:
@@ -190,6 +209,8 @@ def _translated(error: psycopg.Error) -> Exception:
         return StreamConflict(stream, int(expected), int(given))
     if error.sqlstate == "DP002":
         return CommandMismatch(line)
+    if error.sqlstate in ("DP005", "DP006"):
+        return BelowZero(line) if error.sqlstate == "DP005" else CommandRefused(line)
     if isinstance(error, errors.UniqueViolation) and error.diag.table_name == "round_identity":
         return RoundTaken(_which_round(str(error.diag.constraint_name), str(error.diag.message_detail)))
     if isinstance(error, psycopg.DataError | psycopg.IntegrityError):

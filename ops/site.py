@@ -9,9 +9,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from domain.access import ACCESS_CODEC, DATA_KEYS, DataKeyRotated
 from domain.rulesets import released_rulesets
 from ops import database
-from ops.journal import Journal
+from ops.clock import now
+from ops.journal import Journal, StreamConflict
 from ops.keys import DataKey, FileKeyStore, KeyFileError, WrappedDataKey, new_data_key
 from ops.postgres_server import EmbeddedPostgres
 from ops.rulesets import publish
@@ -62,6 +64,28 @@ def current_data_key(url: str, settings: Settings) -> DataKey:
     return _unwrapped(settings, row[0])
 
 
+def rotate_data_key(url: str, settings: Settings, journal: Journal, *, by: str, reason: str) -> str:
+    """Add a data key for rounds opened from now on and return its id.
+
+    An open round stays sealed under the key that it was opened with; nothing is opened or sealed anew.  A program that
+    is at work takes the new key when it next asks for the current one.  Raises as `current_data_key` does.
+    """
+    current_data_key(url, settings)  # the right key file, or the new key would be wrapped under a wrong one
+    key = new_data_key()
+    wrapped = FileKeyStore(settings.key_file).wrap_data_key(key).to_text().encode()
+    with database.connect(url) as connection:
+        # A crash right after this leaves a new key in use whose reason is not recorded; rotate again.
+        connection.execute(_ADD_NEWEST_KEY, (key.id, wrapped))
+    event = DataKeyRotated(by=by, data_key=key.id, reason=reason)
+    while True:
+        records = ACCESS_CODEC.append_to(DATA_KEYS, journal.stream_head(DATA_KEYS), [event], now())
+        try:
+            journal.append(f"rotate {key.id}", key.id.encode(), records)
+        except StreamConflict:
+            continue  # another rotation came in between
+        return key.id
+
+
 def data_key(url: str, settings: Settings, key_id: str) -> DataKey:
     """The data key that a seed was sealed with."""
     with database.connect(url) as connection:
@@ -97,3 +121,8 @@ def _key_store(settings: Settings) -> FileKeyStore:
 _NEWEST_KEY = "select wrapped from dealproof.data_key order by created_at desc, key_id limit 1"
 _ONE_KEY = "select wrapped from dealproof.data_key where key_id = %s"
 _ADD_KEY = "insert into dealproof.data_key (key_id, wrapped, created_at) values (%s, %s, now())"
+# The newest, whatever the server's clock has done since the last one.
+_ADD_NEWEST_KEY = """
+insert into dealproof.data_key (key_id, wrapped, created_at)
+select %s, %s, greatest(now(), max(created_at) + interval '1 microsecond') from dealproof.data_key
+"""

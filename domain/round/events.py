@@ -16,6 +16,7 @@ from typing import ClassVar, Final
 
 import msgspec
 
+from domain.codec import Event
 from domain.ruleset import Limits
 
 
@@ -47,12 +48,6 @@ class Outcome(StrEnum):
     WON = "won"
     TIED = "tied"
     LOST = "lost"
-
-
-class Event(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Any stored fact."""
-
-    NAME: ClassVar[str]
 
 
 class RoundOpened(Event, frozen=True, gc=False):

@@ -51,6 +51,29 @@ class RefusalCode(StrEnum):
     REASON_MISSING = "reason-missing"
     DECISION_MISSING = "decision-missing"
 
+    # Of the casino floor: accounts, tables, jackpots, rulesets.
+    CURRENCY_UNKNOWN = "currency-unknown"
+    CURRENCY_OTHER = "currency-other"
+    ACCOUNT_EXISTS = "account-exists"
+    ACCOUNT_UNKNOWN = "account-unknown"
+    BALANCE_TOO_LARGE = "balance-too-large"
+    SAME_PERSON = "same-person"
+    NOT_REVERSIBLE = "not-reversible"
+    ALREADY_REVERSED = "already-reversed"
+    TABLE_EXISTS = "table-exists"
+    TABLE_UNKNOWN = "table-unknown"
+    TABLE_CLOSED = "table-closed"
+    TABLE_INVALID = "table-invalid"
+    TABLE_CHANGED = "table-changed"
+    RULESET_UNKNOWN = "ruleset-unknown"
+    RULESET_NOT_ACTIVE = "ruleset-not-active"
+    RULESET_ACTIVE = "ruleset-active"
+    NOT_PROPOSED = "not-proposed"
+    JACKPOT_EXISTS = "jackpot-exists"
+    JACKPOT_UNKNOWN = "jackpot-unknown"
+    ROUND_UNKNOWN = "round-unknown"
+    NOT_ABANDONED = "not-abandoned"
+
 
 @dataclass(frozen=True, slots=True)
 class Refusal:

@@ -25,6 +25,7 @@ _COMMANDS: Final = {
     "bench": "ops.cli.bench:bench",
     "database": "ops.cli.database:database",
     "demo": "ops.cli.play:demo",
+    "keys": "ops.cli.keys:keys",
     "play": "ops.cli.play:play",
     "rng": "ops.cli.dump:rng",
     "rounds": "ops.cli.rounds:rounds",

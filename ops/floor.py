@@ -1,0 +1,428 @@
+"""The casino floor: rounds are opened at tables and played, and every move of money is posted in the same append.
+
+    floor = Floor(journal, data_key)
+    opened = floor.open_round(Command("req-1", body, "server-1"), "table-1")
+    floor.choose(Command("req-2", body, "server-1"), opened.stream, PlaceBox(…))
+
+One append holds the round's events, then those of its players' accounts, then those of its table's jackpot: a crash
+leaves all or nothing.  A round is remembered between commands, but memory decides nothing: an append behind the journal
+is refused by the store, and then the round is read again.
+
+Not here: the rules (`domain.round`), what a move of money is (`domain.ledger`), tables and cash (`pit`, `cashier`).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from domain import account as a
+from domain import jackpot as j
+from domain import table as t
+from domain.account import LARGEST_BALANCE, AccountState, Ending, account_stream
+from domain.jackpot import jackpot_stream
+from domain.ledger import Entry, Move, moves, owed_bets
+from domain.record import Record
+from domain.round import choices as c
+from domain.round import events as e
+from domain.round.codec import append_to, decode
+from domain.round.dealer import whose_turn
+from domain.round.phases import Phase
+from domain.round.refusals import Refusal, RefusalCode
+from domain.round.state import BoxState, RoundState, fold
+from domain.ruleset import Ruleset
+from domain.table import Abandoned, TableSettings, table_stream
+from ops import clock
+from ops.cashier import Cashier, read_account, unknown_account
+from ops.commands import Carried, Command, Plan, carry_out, head_of
+from ops.house import Choices, House, LiveRound, Planned, UnknownRound
+from ops.journal import Journal, Stored
+from ops.keys import DataKey
+from ops.pit import Pit, read_jackpot, unknown_table
+
+REMEMBERED: Final = 10_000
+"""Rounds kept in memory between their commands: some 10 kB each."""
+
+
+class Kept(NamedTuple):
+    """A round in memory, with the settings that its table had when it opened it; None where no table was kept."""
+
+    live: LiveRound
+    settings: TableSettings | None
+
+
+@dataclass(frozen=True)
+class RoundDone:
+    """A round after a command (or as it stands): its state, this command's events, the accounts that it moved."""
+
+    stream: str
+    ruleset: Ruleset
+    state: RoundState
+    seq: int
+    at: str
+    events: list[e.RoundEvent]
+    accounts: Mapping[str, AccountState]
+    settings: TableSettings | None
+
+    @property
+    def round_id(self) -> str:
+        """The round's id in hex."""
+        return self.stream.removeprefix("round:")
+
+
+class Floor:
+    """Plays rounds for players with accounts.  Safe to share among threads."""
+
+    def __init__(
+        self, journal: Journal, data_key: DataKey, data_keys: Callable[[str], DataKey] | None = None
+    ) -> None:
+        self.journal = journal
+        self.cashier = Cashier(journal)
+        self.pit = Pit(journal)
+        self.house = House(journal, data_key, data_keys)
+        self._kept: OrderedDict[str, Kept] = OrderedDict()
+        self._lock = threading.Lock()
+
+    # -- commands
+
+    def open_round(self, command: Command, table: str) -> RoundDone | Refusal:
+        """The table's next round: its commitment is in the journal before anybody can stake on it."""
+        made: list[Kept] = []
+
+        def decide(_: bool) -> Plan | Refusal:
+            stored = self.journal.heads([table_stream(table)]).get(table_stream(table))
+            return unknown_table(table) if stored is None else self._opening(table, stored, made)
+
+        return self._done(carry_out(self.journal, command, decide), made)
+
+    def choose(self, command: Command, stream: str, *choices: c.Choice) -> RoundDone | Refusal:
+        """Choices of players, together, or a void: all are kept, or the first refusal comes back and none is.
+
+        The deal is another command: `deal`.
+        """
+        return self._play(command, stream, lambda kept, desk: choices)
+
+    def deal(self, command: Command, stream: str, beacon: bytes | None = None) -> RoundDone | Refusal:
+        """Close the bets and deal; shares of the jackpot follow from its pot at this moment (rule 5.3)."""
+        return self._play(command, stream, lambda kept, desk: [c.Deal(jackpot=desk.pot(), beacon=beacon)])
+
+    def finish(self, command: Command, stream: str) -> RoundDone | Refusal:
+        """End an abandoned round by its table's published policy; each decision is recorded as the house's."""
+        return self._play(command, stream, _by_policy, before=_not_abandoned)
+
+    # -- reading
+
+    def round(self, stream: str) -> RoundDone | None:
+        """A round as its record says now, None if there is none (or it can't be read here)."""
+        kept = self._load(stream)
+        return None if kept is None else _standing(kept)
+
+    def recall(self, carried: Carried) -> RoundDone:
+        """What a command led to, from its records and what lay before them."""
+        rounds = [record for record in carried.records if record.stream.startswith("round:")]
+        last = rounds[-1]
+        stored = [event for event in self.journal.read_stream(last.stream) if event.record.seq <= last.seq]
+        records = [decode(event.record.body) for event in stored]
+        kept = self._load(last.stream)
+        if kept is None:
+            raise UnknownRound(f"{last.stream}: its ruleset is not known here")
+        events = [decode(record.body).data for record in rounds]
+        state = fold(record.data for record in records)
+        accounts = _accounts(carried.records)
+        live = kept.live
+        return RoundDone(
+            last.stream, live.ruleset, state, last.seq, records[-1].at, events, accounts, kept.settings
+        )
+
+    # -- a command's work
+
+    def _opening(self, table: str, stored: Stored, made: list[Kept]) -> Plan | Refusal:
+        head = self.pit.read_table(stored)
+        ruleset = self.pit.known(head.settings.ruleset)
+        if ruleset is None:
+            return Refusal(RefusalCode.RULESET_UNKNOWN, f"{head.settings.ruleset} is not known here.")
+        round_id = clock.new_round_id()
+        numbered = t.number_round(head.state, table=table, round_id=round_id.hex())
+        if isinstance(numbered, Refusal):
+            return numbered
+        begun = self.house.make_round(
+            ruleset,
+            table=table,
+            number=numbered.after.number,
+            limits=head.settings.limits,
+            currency=head.settings.currency,
+            round_id=round_id,
+        )
+        if isinstance(begun, Refusal):
+            return begun
+        live, records, identity = begun
+        made.append(Kept(live, head.settings))
+        at = max(live.last_at, head.at)
+        records += t.CODEC.append_to(table_stream(table), head_of(stored.record), [numbered], at)
+        return Plan(records, [identity])
+
+    def _play(
+        self,
+        command: Command,
+        stream: str,
+        choosing: Callable[[Kept, _Desk], Choices],
+        before: Callable[[Kept], Refusal | None] | None = None,
+    ) -> RoundDone | Refusal:
+        made: list[Kept] = []
+
+        def decide(fresh: bool) -> Plan | Refusal:
+            kept = self._load(stream) if fresh else self._remembered(stream)
+            if kept is None:
+                return Refusal(RefusalCode.ROUND_UNKNOWN, f"There is no round {stream.removeprefix('round:')}.")
+            refusal = None if before is None else before(kept)
+            if refusal is not None:
+                return refusal
+            return self._appending(kept, choosing, made)
+
+        return self._done(carry_out(self.journal, command, decide), made)
+
+    def _appending(
+        self, kept: Kept, choosing: Callable[[Kept, _Desk], Choices], made: list[Kept]
+    ) -> Plan | Refusal:
+        """The records of one command: the round's, its players', its jackpot's."""
+        live, settings = kept
+        desk = _Desk(self.journal, kept)
+        choices = choosing(kept, desk)
+        refusal = desk.read_accounts(live, choices)
+        if refusal is not None:
+            return refusal
+        planned = self.house.plan(live, choices, desk.funds if desk.keeps else None)
+        if isinstance(planned, Refusal):
+            return planned
+        at = max(clock.now(), live.last_at, desk.last_at)
+        records = append_to(live.stream, live.head, planned.events, at)
+        moved = LiveRound(
+            live.stream, live.ruleset, planned.state, head_of(records[-1]), at, planned.beacon, planned.deck
+        )
+        made.append(Kept(moved, settings))
+        return Plan([*records, *desk.post(live, planned, at)])
+
+    # -- memory
+
+    def _remembered(self, stream: str) -> Kept | None:
+        with self._lock:
+            kept = self._kept.get(stream)
+        return self._load(stream) if kept is None else kept
+
+    def _remember(self, kept: Kept) -> None:
+        with self._lock:
+            self._kept[kept.live.stream] = kept
+            self._kept.move_to_end(kept.live.stream)
+            if kept.live.state.phase is Phase.ENDED:
+                del self._kept[kept.live.stream]
+            elif len(self._kept) > REMEMBERED:
+                self._kept.popitem(last=False)
+
+    def _load(self, stream: str) -> Kept | None:
+        """A round from its record, with what its table had set when it was opened."""
+        try:
+            live = self.house.load(stream, self.pit.known_by_digest())
+        except UnknownRound:
+            try:
+                live = self.house.load(stream, self.pit.known_by_digest(afresh=True))
+            except UnknownRound:
+                return None
+        kept = Kept(live, self._settings_of(live))
+        self._remember(kept)
+        return kept
+
+    def _settings_of(self, live: LiveRound) -> TableSettings | None:
+        """The settings under which a table numbered the round: the event right behind the opening one."""
+        opening = self.journal.read_event(live.stream, 0)
+        behind = [] if opening is None else self.journal.read_positions([opening.position + 1])
+        if not behind or not behind[0].record.stream.startswith("table:"):
+            return None
+        numbered = t.CODEC.decode(behind[0].record.body).data
+        if not isinstance(numbered, t.RoundNumbered) or numbered.round != live.stream.removeprefix("round:"):
+            return None
+        return self.pit.settings_at(behind[0].record.stream.removeprefix("table:"), numbered.after.settings)
+
+    def _done(self, carried: Carried | Refusal, made: list[Kept]) -> RoundDone | Refusal:
+        if isinstance(carried, Refusal):
+            return carried
+        if carried.repeated:
+            return self.recall(carried)
+        # Only now is the journal where the last plan wanted it.
+        self._remember(made[-1])
+        return _fresh(made[-1], carried.records)
+
+
+def _standing(kept: Kept) -> RoundDone:
+    live = kept.live
+    return RoundDone(live.stream, live.ruleset, live.state, live.head[0], live.last_at, [], {}, kept.settings)
+
+
+def _fresh(kept: Kept, records: Sequence[Record]) -> RoundDone:
+    live = kept.live
+    events = [decode(record.body).data for record in records if record.stream == live.stream]
+    accounts = _accounts(records)
+    return RoundDone(live.stream, live.ruleset, live.state, live.head[0], live.last_at, events, accounts, kept.settings)
+
+
+def _accounts(records: Sequence[Record]) -> dict[str, AccountState]:
+    """The state of each player's account after an append; later events stand over earlier ones."""
+    found = [read_account(Stored(0, record)) for record in records if record.stream.startswith("account:")]
+    return {done.player: done.state for done in found}
+
+
+class _Desk:
+    """The money side of one command: whose accounts it may move, what they have, what is posted."""
+
+    def __init__(self, journal: Journal, kept: Kept) -> None:
+        self._journal = journal
+        self._live, self._settings = kept
+        self._heads: dict[str, Stored] = {}
+        self.keeps = self._settings is not None
+        self.last_at = ""
+
+    # -- reading
+
+    def pot(self) -> int:
+        """The table's pot as it stands; 0 where nothing can be won."""
+        if self._settings is None or self._settings.jackpot is None:
+            return 0
+        stream = jackpot_stream(self._settings.jackpot)
+        self._heads |= self._journal.heads([stream])
+        return read_jackpot(self._heads[stream]).state.pot
+
+    def read_accounts(self, live: LiveRound, choices: Choices) -> Refusal | None:
+        """The accounts of everybody in the round, and of who is coming; a player without one can't come."""
+        if self._settings is None:
+            return None
+        coming = [] if callable(choices) else [choice for choice in choices if isinstance(choice, c.PlaceBox)]
+        players = {box.player for box in live.state.boxes} | {choice.player for choice in coming}
+        streams = {player: account_stream(self._settings.currency, player) for player in players}
+        wanted = list(streams.values())
+        jackpot = self._settings.jackpot
+        if jackpot is not None and jackpot_stream(jackpot) not in self._heads:
+            wanted.append(jackpot_stream(jackpot))
+        self._heads |= self._journal.heads(wanted)
+        for choice in coming:
+            stored = self._heads.get(streams[choice.player])
+            if stored is None:
+                return unknown_account(self._settings.currency, choice.player)
+            balance = read_account(stored).state.balance
+            if balance > LARGEST_BALANCE:
+                text = f"A balance of {balance} is too large to play with: the most is {LARGEST_BALANCE}."
+                return Refusal(RefusalCode.BALANCE_TOO_LARGE, text)
+        self.last_at = max([self.last_at, *(_at(stored) for stored in self._heads.values())])
+        return None
+
+    def funds(self, planned: Planned, choice: c.PlaceBox | c.BoxChoice) -> int:
+        """Rule 3.7: what the player of a choice can stake in this round now."""
+        live, round_id = self._live, self._live.round_id.hex()
+        box = planned.state.box(choice.box)
+        player = choice.player if isinstance(choice, c.PlaceBox) or box is None else box.player
+        if player is None or self._settings is None:
+            return 0
+        stored = self._heads.get(account_stream(self._settings.currency, player))
+        available = 0 if stored is None else read_account(stored).state.available(round_id)
+        moved = [move for move in moves(planned.events, 0, planned.state) if move.player == player]
+        spent = sum(move.amount if move.entry is Entry.STAKED else -move.amount for move in moved)
+        return available - spent - owed_bets(planned.state, live.ruleset, player, choice.box)
+
+    # -- posting
+
+    def post(self, live: LiveRound, planned: Planned, at: str) -> list[Record]:
+        """The account and jackpot events that stand beside the round's events."""
+        if self._settings is None:
+            return []
+        first_seq = live.head[0] + 1
+        moved = moves(planned.events, first_seq, planned.state)
+        followed = self._jackpot_events(live, planned, first_seq)
+        from_bank = {event.box: event.from_bank for event in followed if isinstance(event, j.JackpotPaid)}
+        ending = {Phase.ENDED: Ending.VOIDED if planned.state.voided else Ending.CLOSED}.get(planned.state.phase)
+        records: list[Record] = []
+        for player in sorted({box.player for box in planned.state.boxes}):
+            own = [move for move in moved if move.player == player]
+            if own or ending is not None:
+                records += self._account_records(player, own, planned, ending, from_bank, at)
+        if followed and self._settings.jackpot is not None:
+            stream = jackpot_stream(self._settings.jackpot)
+            records += j.CODEC.append_to(stream, head_of(self._heads[stream].record), followed, at)
+        return records
+
+    def _account_records(
+        self,
+        player: str,
+        own: list[Move],
+        planned: Planned,
+        ending: Ending | None,
+        from_bank: Mapping[int, int],
+        at: str,
+    ) -> list[Record]:
+        assert self._settings is not None and planned.state.opened is not None  # who keeps accounts has both
+        stored = self._heads[account_stream(self._settings.currency, player)]
+        opened = planned.state.opened
+        round_ = a.Round(self._live.round_id.hex(), opened.table, opened.number, self._settings.jackpot)
+        reserved = owed_bets(planned.state, self._live.ruleset, player)
+        state, seq = read_account(stored).state, stored.record.seq + 1
+        events = a.post(state, seq, round_, own, reserved=reserved, ending=ending, from_bank=from_bank)
+        return a.CODEC.append_to(stored.record.stream, head_of(stored.record), events, at)
+
+    def _jackpot_events(self, live: LiveRound, planned: Planned, first_seq: int) -> list[j.JackpotEvent]:
+        jackpot = None if self._settings is None else self._settings.jackpot
+        if jackpot is None or not any(box.bonus for box in planned.state.boxes):
+            return []
+        state, round_id = read_jackpot(self._heads[jackpot_stream(jackpot)]).state, live.round_id.hex()
+        followed = j.follow(state, jackpot, round_id, planned.events, first_seq, live.ruleset)
+        voided = planned.state.voided
+        if voided is not None and planned.state.upcard is not None:
+            winnings = sum(box.jackpot for box in planned.state.boxes)
+            followed.append(j.reverse(state, jackpot, round_id, voided, winnings))
+        return followed
+
+
+def _at(stored: Stored) -> str:
+    if stored.record.stream.startswith("account:"):
+        return read_account(stored).at
+    return read_jackpot(stored).at
+
+
+# -- rounds that were left
+
+
+def _not_abandoned(kept: Kept) -> Refusal | None:
+    """A round is abandoned when nothing has happened in it for as long as its table says."""
+    wait = 0 if kept.settings is None else kept.settings.abandoned_after
+    since = clock.milliseconds(clock.now()) - clock.milliseconds(kept.live.last_at)
+    if kept.live.state.phase is Phase.ENDED:
+        return Refusal(RefusalCode.ROUND_ENDED, "The round is over.")
+    if since >= 1000 * wait:
+        return None
+    text = f"The last decision is {since // 1000} seconds old; the table calls a round abandoned after {wait}."
+    return Refusal(RefusalCode.NOT_ABANDONED, text)
+
+
+def _by_policy(kept: Kept, desk: _Desk) -> Choices:
+    """The choices that the house makes for boxes whose player has left."""
+    policy = Abandoned.VOID if kept.settings is None else kept.settings.abandoned
+    if policy is Abandoned.VOID or kept.live.state.phase is Phase.BETTING:
+        return [c.Void("abandoned: voided by the table's policy")]
+
+    def choosing(planned: Planned) -> Iterator[c.Choice]:
+        while (box := whose_turn(planned.state, kept.live.ruleset)) is not None:
+            bet = c.Bet(box=box.box, by=e.By.HOUSE)
+            can_bet = desk.funds(planned, bet) >= kept.live.ruleset.bet_antes * box.ante
+            stays = bool(box.insurance) or (policy is Abandoned.BET and can_bet)
+            yield _automatic(box, planned.state.phase, stays)
+
+    return choosing
+
+
+def _automatic(box: BoxState, phase: Phase, stays: bool) -> c.Choice:
+    """What the house decides for a box: it buys nothing; an insured box stays, since it must bet (rule 7.3)."""
+    number, house = box.box, e.By.HOUSE
+    if phase is Phase.REVEALED:
+        return c.TakeAnte(box=number, by=house)
+    if box.dark:
+        return c.DeclineSixthCard(box=number, by=house)
+    return c.Bet(box=number, by=house) if stays else c.Fold(box=number, by=house)
