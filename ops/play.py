@@ -1,38 +1,52 @@
-"""Let simulated players play real rounds: through the house, into the journal.
+"""Let simulated players play real rounds: with accounts, at tables that were opened for them, into the journal.
+
+`furnish` opens what is needed once: rulesets that two simulated managers activate, a jackpot, tables, players with
+money.  `play` sends its commands straight to the floor; `ops.play_http` sends them through the API.
 
 Not here: what the players do (`ops.simulation`), the commands (`ops.cli`).
 """
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from random import Random
+from typing import Final, TypeVar
 
-from domain.hands import COMBINATION_NAMES, Combination
+import msgspec
+
+from domain.account import AccountState
 from domain.round import choices as c
 from domain.round import events as e
 from domain.round.phases import Phase
 from domain.round.refusals import Refusal
 from domain.ruleset import Limits, Ruleset
-from ops.house import House, LiveRound
-from ops.journal import RoundTaken
+from domain.table import Abandoned, TableSettings
+from ops.commands import Command
+from ops.floor import Floor, RoundDone
 from ops.simulation import SimulationError, next_choice, stakes
+
+Done = TypeVar("Done")
 
 VOIDED_PER_MILLE = 3
 """How many rounds meet a simulated fault."""
 
+CURRENCY: Final = "EUR"
+JACKPOT: Final = "simulated"
+MANAGERS: Final = ("simulated manager 1", "simulated manager 2")
+DEPOSIT: Final = 10**11
+"""Minor units: what a simulated player comes with, and brings again when less than a tenth is left."""
 
-@dataclass
+
+@dataclass(frozen=True)
 class Table:
-    """A table that the simulation plays at.  `jackpot` is its pot in minor units, carried from round to round."""
+    """A table that the simulation plays at, with its regular players."""
 
     name: str
     ruleset: Ruleset
     limits: Limits
-    currency: str = "EUR"
-    jackpot: int = 0
-    next_number: int | None = None
+    players: tuple[str, ...]
 
 
 @dataclass
@@ -62,37 +76,80 @@ class Played:
 
     @property
     def events(self) -> int:
-        """All events."""
+        """All events of rounds."""
         return sum(takings.events for takings in self.by_ruleset.values())
 
 
-def house_tables(rulesets: Sequence[Ruleset], tables_each: int = 2) -> list[Table]:
-    """Some tables of each ruleset; every second one has a maximum payout."""
+# -- furnishing
+
+
+def furnish(floor: Floor, rulesets: Sequence[Ruleset], tables_each: int = 2) -> list[Table]:
+    """Open what is not open yet; every second table of a ruleset has a maximum payout."""
     tables = []
     for ruleset in rulesets:
+        _activate(floor, ruleset.name)
+        if ruleset.jackpot_shares and floor.pit.jackpot(JACKPOT) is None:
+            seed_amount = ruleset.jackpot_seed_amount
+            allowed(floor.pit.open_jackpot(new_command(MANAGERS[0]), JACKPOT, CURRENCY, seed_amount))
         for number in range(1, tables_each + 1):
-            defaults = ruleset.table_defaults
-            payout_max = 50 * defaults.ante_min if number % 2 == 0 else defaults.payout_max
-            limits = Limits(
-                ante_min=defaults.ante_min,
-                ante_max=defaults.ante_max,
-                ante_step=defaults.ante_step,
-                bonus_min=defaults.bonus_min,
-                bonus_max=defaults.bonus_max,
-                payout_max=payout_max,
-            )
-            name = f"{ruleset.document.id}-{number}"
-            tables.append(Table(name, ruleset, limits, jackpot=ruleset.jackpot_seed_amount))
+            tables.append(_open_table(floor, ruleset, number))
     return tables
 
 
-def play(house: House, tables: Sequence[Table], rounds: int, random: Random, done: Callable[[], None]) -> Played:
+def _activate(floor: Floor, name: str) -> None:
+    done = floor.pit.ruleset(name)
+    if done is not None and not done.active:
+        reason = "simulation"
+        allowed(floor.pit.propose_ruleset(new_command(MANAGERS[0]), name, reason))
+        allowed(floor.pit.approve_ruleset(new_command(MANAGERS[1]), name, reason))
+
+
+def _open_table(floor: Floor, ruleset: Ruleset, number: int) -> Table:
+    name, limits = f"{ruleset.document.id}-{number}", ruleset.table_defaults
+    if number % 2 == 0:
+        limits = msgspec.structs.replace(limits, payout_max=50 * limits.ante_min)
+    players = tuple(f"{name}.player-{seat}" for seat in (1, 2, 3))
+    jackpot = JACKPOT if ruleset.jackpot_shares else None
+    settings = TableSettings(Abandoned.FOLD, 60, CURRENCY, jackpot, limits, ruleset.name)
+    if floor.pit.table(name) is None:
+        allowed(floor.pit.open_table(new_command(MANAGERS[0]), name, settings, "simulation"))
+    for player in players:
+        account = floor.cashier.account(CURRENCY, player)
+        if account is None:
+            allowed(floor.cashier.open_account(new_command("simulation"), CURRENCY, player, test=True))
+        top_up(floor, player, None if account is None else account.state)
+    return Table(name, ruleset, limits, players)
+
+
+def top_up(floor: Floor, player: str, state: AccountState | None) -> None:
+    """A simulated player never runs dry."""
+    if state is None or state.balance < DEPOSIT // 10:
+        allowed(floor.cashier.deposit(new_command("simulation"), CURRENCY, player, DEPOSIT, "simulation"))
+
+
+def new_command(by: str) -> Command:
+    """A command that nobody has sent before."""
+    name = secrets.token_hex(16)
+    return Command(name, name.encode(), by)
+
+
+def allowed(done: Done | Refusal) -> Done:
+    """What was done.  Raises SimulationError where it was refused."""
+    if isinstance(done, Refusal):
+        raise SimulationError(f"{done.code}: {done.text}")
+    return done
+
+
+# -- playing
+
+
+def play(floor: Floor, tables: Sequence[Table], rounds: int, random: Random, done: Callable[[], None]) -> Played:
     """Play so many rounds, one after the other at each table, the tables side by side."""
     played = Played()
     left = rounds
     running: list[Iterator[None]] = []
     for table in tables[:left]:
-        running.append(_play_round(house, table, random, played))
+        running.append(_play_round(floor, table, random, played))
         left -= 1
     index = 0
     while running:
@@ -100,7 +157,7 @@ def play(house: House, tables: Sequence[Table], rounds: int, random: Random, don
         if next(running[index], _FINISHED) is _FINISHED:
             done()
             if left:
-                running[index] = _play_round(house, tables[index], random, played)
+                running[index] = _play_round(floor, tables[index], random, played)
                 left -= 1
             else:
                 del running[index]
@@ -111,64 +168,37 @@ def play(house: House, tables: Sequence[Table], rounds: int, random: Random, don
 _FINISHED = object()
 
 
-def _play_round(house: House, table: Table, random: Random, played: Played) -> Iterator[None]:
+def _play_round(floor: Floor, table: Table, random: Random, played: Played) -> Iterator[None]:
     """One round; gives way to the other tables after each command."""
-    live = _open(house, table)
-    events: list[e.RoundEvent] = [] if live.state.opened is None else [live.state.opened]
+    by = "simulation"
+    made = allowed(floor.open_round(new_command(by), table.name))
+    events = list(made.events)
     yield
-    placing: list[c.Choice] = list(stakes(random, table.ruleset, table.limits))
-    events += _choose(house, live, *placing, c.Deal(jackpot=table.jackpot))
+    placed: list[c.Choice] = list(stakes(random, table.ruleset, table.limits, table.players))
+    made = allowed(floor.choose(new_command(by), made.stream, *placed))
+    for player, state in made.accounts.items():
+        top_up(floor, player, state)
+    events += made.events
+    made = allowed(floor.deal(new_command(by), made.stream))
     void = random.randrange(1000) < VOIDED_PER_MILLE
-    while live.state.phase is not Phase.ENDED:
+    events += made.events
+    while made.state.phase is not Phase.ENDED:
         yield
-        choice = c.Void("simulated fault of the table") if void else next_choice(random, table.ruleset, live.state)
-        events += _choose(house, live, choice)
-    _count(played, table, live, events)
+        choice = c.Void("simulated fault of the table") if void else next_choice(random, table.ruleset, made.state)
+        made = allowed(floor.choose(new_command(by), made.stream, choice))
+        events += made.events
+    _count(played, table, made, events)
 
 
-def _open(house: House, table: Table) -> LiveRound:
-    """Open the table's next round; another process at the same table may have taken the number."""
-    while True:
-        number = table.next_number or house.journal.next_round_number(table.name)
-        try:
-            live = house.open_round(
-                table.ruleset, table=table.name, number=number, limits=table.limits, currency=table.currency
-            )
-        except RoundTaken:
-            table.next_number = None
-            continue
-        if isinstance(live, Refusal):
-            raise SimulationError(live.text)
-        table.next_number = number + 1
-        return live
-
-
-def _choose(house: House, live: LiveRound, *choices: c.Choice) -> list[e.RoundEvent]:
-    made = house.choose(live, *choices)
-    if isinstance(made, Refusal):
-        raise SimulationError(f"{choices}: {made.text}")
-    return made
-
-
-def _count(played: Played, table: Table, live: LiveRound, events: list[e.RoundEvent]) -> None:
+def _count(played: Played, table: Table, made: RoundDone, events: list[e.RoundEvent]) -> None:
     takings = played.by_ruleset.setdefault(table.ruleset.name, Takings())
     takings.rounds += 1
     takings.events += len(events)
-    takings.boxes += len(live.state.boxes)
-    if live.state.closed is None:
+    takings.boxes += len(made.state.boxes)
+    if made.state.closed is None:
         takings.voided += 1
     else:
-        takings.staked += live.state.closed.staked
-        takings.returned += live.state.closed.returned
-        _carry_jackpot(table, events)
+        takings.staked += made.state.closed.staked
+        takings.returned += made.state.closed.returned
     kinds = len({type(event) for event in events})
-    played.richest = max(played.richest, (kinds, live.stream))
-
-
-def _carry_jackpot(table: Table, events: list[e.RoundEvent]) -> None:
-    """Rule 5.3: contributions in, winnings out; an emptied pot restarts from its seed amount."""
-    table.jackpot += sum(event.amount for event in events if isinstance(event, e.JackpotContributed))
-    won = [event for event in events if isinstance(event, e.JackpotWon)]
-    table.jackpot -= sum(event.amount for event in won)
-    if any(event.combination == COMBINATION_NAMES[Combination.ROYAL_FLUSH] for event in won):
-        table.jackpot = max(table.jackpot, table.ruleset.jackpot_seed_amount)
+    played.richest = max(played.richest, (kinds, made.stream))

@@ -9,7 +9,7 @@ Not here: storing what happens (`ops.play`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
 
@@ -87,11 +87,13 @@ def _made(state: RoundState, ruleset: Ruleset, deck: SeededDeck | None, choice: 
 # -- stakes
 
 
-def stakes(random: Random, ruleset: Ruleset, limits: Limits) -> list[c.PlaceBox]:
-    """Boxes of one or several players, within the rules of clause 3."""
+def stakes(
+    random: Random, ruleset: Ruleset, limits: Limits, players: Sequence[str] = ("player-1", "player-2", "player-3")
+) -> list[c.PlaceBox]:
+    """Boxes of one or several of three players, within the rules of clause 3."""
     free = list(range(1, ruleset.boxes_on_table + 1))
     placed: list[c.PlaceBox] = []
-    for player in range(1, random.choice((1, 1, 1, 2, 3)) + 1):
+    for player in players[: random.choice((1, 1, 1, 2, 3))]:
         count = random.randint(1, ruleset.boxes_per_player)
         boxes = [box for box in free if box >= min(free)][:count] if free else []
         ante = _ante(random, ruleset, limits)
@@ -107,7 +109,7 @@ def stakes(random: Random, ruleset: Ruleset, limits: Limits) -> list[c.PlaceBox]
             placed.append(
                 c.PlaceBox(
                     box=box,
-                    player=f"player-{player}",
+                    player=player,
                     mode=e.Mode.DARK if dark else e.Mode.OPEN,
                     ante=stake,
                     bonus=_bonus(random, ruleset, limits, stake),

@@ -12,6 +12,7 @@ from pathlib import Path
 from domain.access import ACCESS_CODEC, DATA_KEYS, DataKeyRotated
 from domain.rulesets import released_rulesets
 from ops import database
+from ops.floor import Floor
 from ops.clock import now
 from ops.journal import Journal, StreamConflict
 from ops.keys import DataKey, FileKeyStore, KeyFileError, WrappedDataKey, new_data_key
@@ -49,6 +50,16 @@ def read_journal(settings: Settings) -> Iterator[tuple[str, Journal]]:
             database.migrate(url)
         with Journal.open(url) as journal:
             yield url, journal
+
+
+@contextmanager
+def open_floor(settings: Settings, *, make_ready: bool = True) -> Iterator[tuple[str, Floor]]:
+    """URL and casino floor, for a command that plays or ends rounds.
+
+    `make_ready` as `open_journal` does; without it a given database must be ready.
+    """
+    with (open_journal if make_ready else read_journal)(settings) as (url, journal):
+        yield url, Floor(journal, current_data_key(url, settings), lambda key_id: data_key(url, settings, key_id))
 
 
 def current_data_key(url: str, settings: Settings) -> DataKey:

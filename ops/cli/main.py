@@ -25,6 +25,7 @@ _COMMANDS: Final = {
     "bench": "ops.cli.bench:bench",
     "database": "ops.cli.database:database",
     "demo": "ops.cli.play:demo",
+    "finish": "ops.cli.void:finish",
     "keys": "ops.cli.keys:keys",
     "play": "ops.cli.play:play",
     "rng": "ops.cli.dump:rng",
@@ -124,7 +125,7 @@ def _mendable(error: Exception) -> bool:
         return True  # a file, a folder or an output that a person can see to
     names = {
         "DatabaseUnavailable", "EnvelopeMismatch", "JournalError", "KeyFileError", "PostgresServerError",
-        "RulesetError", "RunningAlready", "ScenarioError", "SealError", "UnknownRound", "WorkerLost",
+        "RulesetError", "RunningAlready", "SimulationError", "ScenarioError", "SealError", "UnknownRound", "WorkerLost",
     }  # fmt: skip
     # By name, so that a command that needs no database does not import its driver.
     return any(kind.__name__ in names for kind in type(error).__mro__)

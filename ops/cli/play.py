@@ -21,7 +21,7 @@ from ops.logs import logger
 from ops.settings import Settings
 
 if TYPE_CHECKING:
-    from ops.journal import Journal
+    from ops.floor import Floor
     from ops.play import Played
 
 
@@ -33,11 +33,12 @@ def demo(settings: Settings, rounds: int, seed: int | None) -> int:
     """Play rounds of all four games, verify every one, show one: five minutes to the first verdict."""
     from ops.cli.rounds import print_round
     from ops.cli.verify import print_tally, run_verification
-    from ops.site import open_journal
+    from ops.site import open_floor
 
     console = data_console()
-    with open_journal(settings) as (url, journal):
-        played = _play(settings, url, journal, list(released_rulesets().values()), rounds, seed)
+    with open_floor(settings) as (url, floor):
+        journal = floor.journal
+        played = _play(floor, list(released_rulesets().values()), rounds, seed)
         _print_takings(played)
         console.print("\nNow every round in the journal is decided again from its record and compared byte for byte.")
         tally = run_verification(settings, url, journal, workers=min(os.cpu_count() or 1, 8))
@@ -66,28 +67,24 @@ def demo(settings: Settings, rounds: int, seed: int | None) -> int:
 @click.pass_obj
 def play(settings: Settings, rounds: int, name: str | None, seed: int | None) -> None:
     """Play more rounds with simulated players."""
-    from ops.site import open_journal
+    from ops.site import open_floor
 
     rulesets = released_rulesets()
     if name is not None and name not in rulesets:
         raise UsageError(f"--ruleset: {name!r} is not known; there are {', '.join(rulesets)}")
     chosen = list(rulesets.values()) if name is None else [rulesets[name]]
-    with open_journal(settings) as (url, journal):
-        _print_takings(_play(settings, url, journal, chosen, rounds, seed))
+    with open_floor(settings) as (_, floor):
+        _print_takings(_play(floor, chosen, rounds, seed))
 
 
-def _play(
-    settings: Settings, url: str, journal: Journal, rulesets: list[Ruleset], rounds: int, seed: int | None
-) -> Played:
-    from ops.house import House
-    from ops.play import house_tables
+def _play(floor: Floor, rulesets: list[Ruleset], rounds: int, seed: int | None) -> Played:
+    from ops.play import furnish
     from ops.play import play as play_rounds
-    from ops.site import current_data_key
 
     chosen_seed = secrets.randbits(32) if seed is None else seed
-    house = House(journal, current_data_key(url, settings))
+    tables = furnish(floor, rulesets)
     with progress(f"Playing {rounds:,} rounds (players' seed {chosen_seed})", rounds) as advance:
-        played = play_rounds(house, house_tables(rulesets), rounds, Random(chosen_seed), advance)
+        played = play_rounds(floor, tables, rounds, Random(chosen_seed), advance)
     logger().info("rounds_played", rounds=played.rounds, events=played.events)
     return played
 

@@ -21,22 +21,51 @@ if TYPE_CHECKING:
 @click.command()
 @click.option("--last", type=click.IntRange(1, 100_000), default=10, show_default=True, help="How many, newest first.")
 @click.option("--table", help="Rounds of this table.")
+@click.option("--open", "open_only", is_flag=True, help="Rounds that have not ended, oldest first, with the next step.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a round.")
 @click.pass_obj
-def rounds(settings: Settings, last: int, table: str | None, as_json: bool) -> None:
-    """List the newest rounds."""
+def rounds(settings: Settings, last: int, table: str | None, open_only: bool, as_json: bool) -> None:
+    """List the newest rounds, or those that are still open."""
     from ops.site import read_journal
 
     with read_journal(settings) as (_, journal):
-        found = [_summary(journal, identity.stream) for identity in journal.last_rounds(last, table)]
+        found = _open_rounds(journal, table) if open_only else _newest(journal, last, table)
     if as_json:
         for summary in found:
             write_json_line(summary)
     elif found:
-        headings = ("round", "table", "number", "ruleset", "opened (UTC)", "boxes", "state")
-        print_columns([headings, *(tuple(str(value) for value in summary.values()) for summary in found)], left=7)
+        headings = _OPEN_HEADINGS if open_only else _HEADINGS
+        rows = [tuple(str(value) for value in summary.values()) for summary in found]
+        print_columns([headings, *rows], left=len(headings))
     else:
-        print("No rounds.")
+        print("No open rounds." if open_only else "No rounds.")
+
+
+_HEADINGS = ("round", "table", "number", "ruleset", "opened (UTC)", "boxes", "state")
+_OPEN_HEADINGS = ("round", "table", "number", "opened (UTC)", "idle seconds", "abandoned", "next step")
+
+
+def _newest(journal: Journal, last: int, table: str | None) -> list[dict[str, object]]:
+    return [_summary(journal, identity.stream) for identity in journal.last_rounds(last, table)]
+
+
+def _open_rounds(journal: Journal, table: str | None) -> list[dict[str, object]]:
+    """Every open round of one table or of all: since when nothing has happened in it, and what may happen next."""
+    from ops.stuck import open_rounds
+
+    return [
+        {
+            "round": found.round_id,
+            "table": found.table,
+            "number": found.number,
+            "opened": found.opened_at,
+            "idle_seconds": found.idle_seconds,
+            "abandoned": found.abandoned,
+            "next": found.next_step,
+        }
+        for found in open_rounds(journal)
+        if table in (None, found.table)
+    ]
 
 
 def _summary(journal: Journal, stream: str) -> dict[str, object]:

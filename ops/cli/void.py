@@ -1,14 +1,24 @@
-"""`dealproof void`: end an open round without a result (rule 10.2), its reason recorded and its seed revealed.
+"""`dealproof void` and `dealproof finish`: end a round that was left open (clauses 10.1 and 10.2).
 
-Not here: who may do so (roles come with the accounts).
+Both post what the end means in money, as the game server's commands do; the seed is revealed.
+
+Not here: what a table's policy decides (`ops.floor`).
 """
 
 from __future__ import annotations
+
+import secrets
+from typing import TYPE_CHECKING
 
 import click
 
 from ops.cli.output import UsageError, data_console
 from ops.settings import Settings
+
+if TYPE_CHECKING:
+    from domain.round.refusals import Refusal
+    from ops.commands import Command
+    from ops.floor import Floor, RoundDone
 
 
 @click.command()
@@ -21,18 +31,69 @@ def void(settings: Settings, round_name: str, reason: str) -> None:
     ROUND is a round id (32 hex digits, dashes allowed) or TABLE/NUMBER.
     """
     from domain.round.choices import Void
-    from domain.round.refusals import Refusal
     from ops.cli.rounds import find_stream
-    from ops.house import House
-    from ops.rulesets import known_rulesets
-    from ops.site import current_data_key, data_key, read_journal
-    from replay.evidence import by_digest
+    from ops.site import open_floor
 
-    with read_journal(settings) as (url, journal):
-        stream = find_stream(journal, round_name)
-        house = House(journal, current_data_key(url, settings), lambda key_id: data_key(url, settings, key_id))
-        live = house.load(stream, by_digest(known_rulesets(journal)))
-        made = house.choose(live, Void(reason))
-    if isinstance(made, Refusal):
-        raise UsageError(f"round {round_name}: {made.text}")
+    with open_floor(settings, make_ready=False) as (_, floor):
+        stream = find_stream(floor.journal, round_name)
+        _require_done(round_name, floor.choose(_command(stream), stream, Void(reason)))
     data_console().print(f"Round {stream.removeprefix('round:')} is voided; see dealproof show.", soft_wrap=True)
+
+
+@click.command()
+@click.argument("round_name", metavar="[ROUND]", required=False)
+@click.option("--abandoned", is_flag=True, help="Every round that its table calls abandoned.")
+@click.pass_obj
+def finish(settings: Settings, round_name: str | None, abandoned: bool) -> None:
+    """End abandoned rounds by their tables' published policy; each decision is recorded as the house's.
+
+    ROUND is a round id (32 hex digits, dashes allowed) or TABLE/NUMBER.  A round whose last decision is younger than its
+    table's policy says is left alone.
+    """
+    from ops.cli.rounds import find_stream
+    from ops.site import open_floor
+
+    if (round_name is None) == (not abandoned):
+        raise UsageError("finish: name one ROUND, or --abandoned")
+    with open_floor(settings, make_ready=False) as (_, floor):
+        if round_name is not None:
+            stream = find_stream(floor.journal, round_name)
+            _print_ended(_require_done(round_name, floor.finish(_command(stream), stream)))
+            return
+        ended = _finish_all(floor)
+    data_console().print(f"{ended:,} abandoned rounds were finished.")
+
+
+def _finish_all(floor: Floor) -> int:
+    """Finish what may be finished, oldest first; a round that is not abandoned yet stays."""
+    from domain.round.refusals import Refusal, RefusalCode
+
+    ended, after = 0, ""
+    while streams := floor.journal.open_rounds(after):
+        for after in streams:
+            made = floor.finish(_command(after), after)
+            if not isinstance(made, Refusal):
+                _print_ended(made)
+                ended += 1
+            elif made.code not in (RefusalCode.NOT_ABANDONED, RefusalCode.ROUND_ENDED):
+                data_console().print(f"Round {after.removeprefix('round:')} is left: {made.text}", soft_wrap=True)
+    return ended
+
+
+def _print_ended(made: RoundDone) -> None:
+    how = "voided" if made.state.voided else "finished"
+    data_console().print(f"Round {made.round_id} is {how} by its table's policy.", soft_wrap=True)
+
+
+def _require_done(name: str, made: RoundDone | Refusal) -> RoundDone:
+    from domain.round.refusals import Refusal
+
+    if isinstance(made, Refusal):
+        raise UsageError(f"round {name}: {made.text}")
+    return made
+
+
+def _command(stream: str) -> Command:
+    from ops.commands import Command
+
+    return Command(f"cli {stream} {secrets.token_hex(16)}", stream.encode(), "command line")

@@ -30,10 +30,10 @@ from ops.bulk_verify import Filters, Manifest, RangeDone, RunningAlready, Tally,
 from ops.clock import round_id_at
 from ops.house import House
 from ops.journal import Journal
-from ops.play import house_tables, play
 from ops.rulesets import publish
 from tests.conftest import _database as new_database
 from tests.ops.cli.running import REPOSITORY
+from tests.ops.played import played_database
 from tests.ops.test_house import KEY, MULTIBOX, OPEN, bodies_of, made, opened, place, played_out
 
 RULESETS = released_rulesets()
@@ -50,10 +50,8 @@ def small_ranges(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="module")
 def played_template(server_url: str, migrated_template: str) -> Iterator[str]:
     """A database with forty true rounds at eight tables, to be copied."""
-    with new_database(server_url, migrated_template) as url:
-        with Journal.open(url) as journal:
-            play(House(journal, KEY), house_tables(list(RULESETS.values())), ROUNDS, Random(1), lambda: None)
-        yield url.rpartition("/")[2].partition("?")[0]
+    with played_database(server_url, migrated_template, ROUNDS) as name:
+        yield name
 
 
 @pytest.fixture

@@ -18,11 +18,13 @@ from domain.round import events as e
 from domain.round.codec import decode
 from domain.rulesets import released_rulesets
 from ops import play
-from ops.house import House
+from ops.floor import Floor
 from ops.journal import Journal
+from ops.rulesets import publish
 from replay.verdict import Status
 from replay.verify_round import verify_round
 from tests.ops.cli.running import REPOSITORY, command
+from tests.ops.played import play_rounds
 from tests.ops.test_house import BY_DIGEST, KEY
 
 RULESETS = list(released_rulesets().values())
@@ -32,10 +34,6 @@ RULESETS = list(released_rulesets().values())
 def journal(migrated_database_url: str) -> Iterator[Journal]:
     with Journal.open(migrated_database_url) as journal:
         yield journal
-
-
-def nothing() -> None:
-    """Nobody counts."""
 
 
 def rounds_by_table(journal: Journal) -> dict[str, list[list[e.RoundEvent]]]:
@@ -60,21 +58,21 @@ def assert_all_verified(journal: Journal, count: int) -> None:
 @pytest.mark.parametrize("seed", [1, 2])
 def test_every_round_of_every_table_is_verified(journal: Journal, seed: int) -> None:
     """The numbers of each table are dense from 1 (asserted as the rounds are read)."""
-    tables, told = play.house_tables(RULESETS), [0]
+    told = [0]
 
     def done() -> None:
         told[0] += 1
 
-    played = play.play(House(journal, KEY), tables, 100, Random(seed), done)
+    played = play_rounds(journal, 100, seed, done=done)
 
     assert played.rounds == told[0] == journal.count_rounds() == 100
-    assert played.events == journal.head_position()
-    assert set(rounds_by_table(journal)) == {table.name for table in tables}
+    assert played.events == sum(len(bodies) for _, bodies in journal.read_rounds())
+    assert set(rounds_by_table(journal)) == {f"{ruleset.document.id}-{n}" for ruleset in RULESETS for n in (1, 2)}
     assert_all_verified(journal, 100)
 
 
 def test_what_a_session_came_to_is_what_the_record_says(journal: Journal) -> None:
-    played = play.play(House(journal, KEY), play.house_tables(RULESETS), 60, Random(3), nothing)
+    played = play_rounds(journal, 60, 3)
 
     for ruleset in RULESETS:
         rounds = [
@@ -95,7 +93,7 @@ def test_what_a_session_came_to_is_what_the_record_says(journal: Journal) -> Non
 
 def test_a_pot_is_carried_from_round_to_round(journal: Journal) -> None:
     """Rule 5.3: contributions go in, winnings come out, an emptied pot restarts; a voided round leaves it alone."""
-    play.play(House(journal, KEY), play.house_tables(RULESETS, 1), 80, Random(4), nothing)
+    play_rounds(journal, 80, 4, tables_each=1)
 
     grown = 0
     for rounds in rounds_by_table(journal).values():
@@ -124,19 +122,18 @@ def _pot_after(events: list[e.RoundEvent]) -> int | None:
 
 
 def test_fewer_rounds_than_tables_are_played_at_the_first_tables(journal: Journal) -> None:
-    tables = play.house_tables(RULESETS)
+    played = play_rounds(journal, 3, 5)
 
-    played = play.play(House(journal, KEY), tables, 3, Random(5), nothing)
-
+    names = [f"{ruleset.document.id}-{number}" for ruleset in RULESETS for number in (1, 2)]
     assert played.rounds == 3
-    assert set(rounds_by_table(journal)) == {table.name for table in tables[:3]}
+    assert set(rounds_by_table(journal)) == set(names[:3])
 
 
 def test_a_simulated_fault_voids_a_round(journal: Journal, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rule 10.2"""
     monkeypatch.setattr(play, "VOIDED_PER_MILLE", 1000)
 
-    played = play.play(House(journal, KEY), play.house_tables(RULESETS, 1), 20, Random(6), nothing)
+    played = play_rounds(journal, 20, 6, tables_each=1)
 
     voided = sum(takings.voided for takings in played.by_ruleset.values())
     ends = [round_[-2] for table in rounds_by_table(journal).values() for round_ in table]
@@ -147,18 +144,19 @@ def test_a_simulated_fault_voids_a_round(journal: Journal, monkeypatch: pytest.M
 
 def test_a_later_session_goes_on_with_the_tables_numbers(journal: Journal) -> None:
     for seed in (1, 2):
-        play.play(House(journal, KEY), play.house_tables(RULESETS[:1]), 7, Random(seed), nothing)
+        play_rounds(journal, 7, seed, rulesets=RULESETS[:1])
 
     assert sum(len(rounds) for rounds in rounds_by_table(journal).values()) == 14
 
 
 def test_sessions_side_by_side_at_the_same_tables_take_turns(journal: Journal) -> None:
     """Whoever finds a number taken takes the next; both at their tables in this thread, command by command."""
-    house = House(journal, KEY)
-    sessions = [play.house_tables(RULESETS[:1], 1)[0] for _ in range(2)]
+    publish(journal, RULESETS[0])
+    floors = [Floor(journal, KEY) for _ in range(2)]
+    sessions = [(floor, play.furnish(floor, RULESETS[:1], 1)[0]) for floor in floors]
     played = play.Played()
     for _ in range(5):
-        steps = [play._play_round(house, table, Random(7), played) for table in sessions]
+        steps = [play._play_round(floor, table, Random(7), played) for floor, table in sessions]
         while steps:
             steps = [step for step in steps if next(step, "over") is None]
 

@@ -13,7 +13,6 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from random import Random
 
 import psycopg
 import pytest
@@ -22,11 +21,11 @@ from domain.round.choices import Deal
 from domain.rulesets import released_rulesets
 from ops.house import House
 from ops.journal import Journal
-from ops.play import house_tables, play
 from ops.settings import Settings
 from ops.site import current_data_key, open_journal
 from tests.conftest import _database as new_database
 from tests.ops.cli.running import Ran, dealproof
+from tests.ops.played import play_rounds
 from tests.ops.test_house import OPEN, made, opened, place
 
 RULESETS = released_rulesets()
@@ -45,7 +44,7 @@ def played_template(
         settings = Settings(home, url, home / "dealproof.key")
         with open_journal(settings) as (_, journal):
             house = House(journal, current_data_key(url, settings))
-            play(house, house_tables(list(RULESETS.values())), 8, Random(1), lambda: None)
+            play_rounds(journal, 8, 1, key=house.data_key)
             made(house, opened(house, RULESETS[OPEN]), place(1), Deal())
         yield url.rpartition("/")[2].partition("?")[0], settings.key_file
 

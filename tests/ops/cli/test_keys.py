@@ -1,16 +1,19 @@
-"""`dealproof keys`: a secret is printed once, a revoked key is ended, a rotation tells and changes nothing of open rounds.
+"""`dealproof keys`: a secret is printed once, a revoked key is ended, a rotation lets open rounds be.
 
 Not here: the door itself (`tests.ops.test_requests_admitted`).
 """
 
 from __future__ import annotations
 
+import getpass
 import json
 import re
+import time
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
+import psycopg
 import pytest
 
 from domain.access import ACCESS_CODEC, DATA_KEYS, DataKeyRotated, Role
@@ -58,8 +61,6 @@ def listed(run: Run) -> list[dict[str, str | None]]:
 
 def answer(url: str, key: ApiKey) -> Caller | Denial:
     """What the door says to a request with this key, now."""
-    import time
-
     with Journal.open(url) as journal:
         headers = sign(key.text, "GET", "/", int(time.time()), new_nonce(), b"")
         return Gatekeeper(journal, per_minute=100).admit("GET", "/", headers, b"")
@@ -72,7 +73,7 @@ def answer(url: str, key: ApiKey) -> Caller | Denial:
 def test_a_key_is_printed_alone_on_stdout_and_opens_the_door(
     run: Run, migrated_database_url: str, role: Role
 ) -> None:
-    ran = run("create", "--role", role, "--person", "Ilona Į.", "--label", "till 4", "--by", "ann")
+    ran = run("create", "--role", role.value, "--person", "Ilona Į.", "--label", "till 4", "--by", "ann")
 
     key = ApiKey.parse(ran.stdout.removesuffix("\n"))
     assert ran.status == 0
@@ -92,8 +93,6 @@ def test_the_first_key_of_an_empty_installation_can_be_made(database_url: str, t
 
 
 def test_without_a_name_the_login_user_does_it(run: Run) -> None:
-    import getpass
-
     created(run)
 
     assert listed(run)[0]["created_by"] == getpass.getuser()
@@ -297,8 +296,6 @@ def test_the_newest_key_is_the_current_one_whatever_the_clock_says(
     run: Run, settings: Settings, migrated_database_url: str
 ) -> None:
     """The server's clock was an hour ahead when the last key was made."""
-    import psycopg
-
     old = current_data_key(migrated_database_url, settings)
     with psycopg.connect(migrated_database_url, autocommit=True) as owner:
         owner.execute("alter table dealproof.data_key disable trigger user")

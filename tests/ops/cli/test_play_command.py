@@ -53,7 +53,7 @@ def test_rounds_of_every_game_are_played_and_summed(options: tuple[str, ...], jo
     figures = table(ran.stdout)
     assert list(figures) == NAMES
     assert sum(row[0] for row in figures.values()) == journal.count_rounds() == 24
-    events = journal.head_position() - len(NAMES)
+    events = sum(len(bodies) for _, bodies in journal.read_rounds())
     assert ran.stdout.startswith(f"24 rounds, {events} events (amounts in minor units)\n")
     for _, _, _, turnover, returned, ggr in figures.values():
         assert turnover - returned == ggr
@@ -105,7 +105,7 @@ from ops import journal
 append = journal.Journal.append
 def slowly(self, *arguments):
     appended = append(self, *arguments)
-    if appended.positions[-1] > 40:
+    if appended.positions[-1] > 170:
         print("playing", flush=True)
         time.sleep(60)
     return appended
@@ -130,9 +130,9 @@ def test_what_a_killed_play_leaves_is_true_and_can_be_ended(
     assert process.returncode == {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGKILL: -9}[number]
     assert b"Traceback" not in complaint
 
-    verified = dealproof(*options, "verify", "--all", "--json")
-    assert verified.status == 0
-    still_open = re.findall(r'"round":"([0-9a-f]{32})","verdict":"not-checkable"', verified.stdout)
+    listed = dealproof(*options, "rounds", "--open", "--json")
+    assert listed.status == 0
+    still_open = re.findall(r'"round":"([0-9a-f]{32})"', listed.stdout)
     assert len(still_open) >= 4
     for name in still_open:
         assert dealproof(*options, "void", name, "--reason", "the house was killed").status == 0

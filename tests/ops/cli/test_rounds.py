@@ -20,11 +20,11 @@ from domain.round.codec import decode
 from domain.rulesets import released_rulesets
 from ops.house import House
 from ops.journal import Journal, RoundIdentity
-from ops.play import house_tables, play
 from ops.settings import Settings
 from ops.site import current_data_key
 from tests.conftest import _database as new_database
 from tests.ops.cli.running import Ran, dealproof
+from tests.ops.played import played_database
 from tests.ops.test_house import KEY, MULTIBOX, OPEN, made, opened, place, status_of
 
 RULESETS = released_rulesets()
@@ -34,10 +34,8 @@ Owner = psycopg.Connection[tuple[Any, ...]]
 @pytest.fixture(scope="module")
 def played_template(server_url: str, migrated_template: str) -> Iterator[str]:
     """A database with twelve true rounds at four tables, to be copied."""
-    with new_database(server_url, migrated_template) as url:
-        with Journal.open(url) as journal:
-            play(House(journal, KEY), house_tables(list(RULESETS.values()), 1), 12, Random(1), lambda: None)
-        yield url.rpartition("/")[2].partition("?")[0]
+    with played_database(server_url, migrated_template, 12, tables_each=1) as name:
+        yield name
 
 
 @pytest.fixture

@@ -25,9 +25,9 @@ from ops.bulk_verify import Filters, Manifest, RangeDone, verify_all
 from ops.clock import round_id_at
 from ops.house import House
 from ops.journal import Journal, RoundIdentity
-from ops.play import house_tables, play
 from tests.conftest import _database as new_database
 from tests.ops.cli.running import REPOSITORY, Ran, command, dealproof, dealproof_process
+from tests.ops.played import played_database
 from tests.ops.test_house import KEY, OPEN, made, opened, place, played_out
 
 RULESETS = released_rulesets()
@@ -38,10 +38,8 @@ LADDER = ["bytes", "chain", "order", "commitment", "deck", "legality", "payout",
 @pytest.fixture(scope="module")
 def played_template(server_url: str, migrated_template: str) -> Iterator[str]:
     """A database with twelve true rounds at eight tables, to be copied."""
-    with new_database(server_url, migrated_template) as url:
-        with Journal.open(url) as journal:
-            play(House(journal, KEY), house_tables(list(RULESETS.values())), ROUNDS, Random(1), lambda: None)
-        yield url.rpartition("/")[2].partition("?")[0]
+    with played_database(server_url, migrated_template, ROUNDS) as name:
+        yield name
 
 
 @pytest.fixture

@@ -1,0 +1,46 @@
+"""A casino with rounds that were played in it, for tests of what reads a journal.
+
+Not here: the playing (`ops.play`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from random import Random
+
+from domain.ruleset import Ruleset
+from domain.rulesets import released_rulesets
+from ops.floor import Floor
+from ops.journal import Journal
+from ops.keys import DataKey
+from ops.play import Played, furnish, play
+from ops.rulesets import publish
+from tests.conftest import _database as new_database
+from tests.ops.test_house import KEY
+
+
+@contextmanager
+def played_database(server_url: str, template: str, rounds: int, tables_each: int = 2) -> Iterator[str]:
+    """The name of a database with so many true rounds at tables of all games, to be copied."""
+    with new_database(server_url, template) as url:
+        with Journal.open(url) as journal:
+            play_rounds(journal, rounds, 1, tables_each=tables_each)
+        yield url.rpartition("/")[2].partition("?")[0]
+
+
+def play_rounds(
+    journal: Journal,
+    rounds: int,
+    seed: int,
+    *,
+    rulesets: Sequence[Ruleset] = tuple(released_rulesets().values()),
+    tables_each: int = 2,
+    key: DataKey = KEY,
+    done: Callable[[], None] = lambda: None,
+) -> Played:
+    """Play in a journal where nothing needs to be ready."""
+    for ruleset in rulesets:
+        publish(journal, ruleset)
+    floor = Floor(journal, key)
+    return play(floor, furnish(floor, rulesets, tables_each), rounds, Random(seed), done)
