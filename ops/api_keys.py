@@ -21,6 +21,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final, Protocol, Self
+from urllib.parse import quote
 
 from domain.access import KEY_CODEC, KEY_STREAMS, KeyCreated, KeyRevoked, Role, key_stream
 from domain.record import is_record_text, leaf_hash
@@ -198,8 +199,8 @@ def _require_text(**texts: str) -> None:
 def sign(key_text: str, method: str, target: str, timestamp: int, nonce: str, body: bytes) -> dict[str, str]:
     """The headers that let a request in.
 
-    `target`: path and query as the request line has them.  `timestamp`: Unix seconds.  `nonce`: 16 to 64 of
-    `A-Z a-z 0-9 _ -`, never used before with this key.  Raises ValueError.
+    `target`: as `request_target` spells it.  `timestamp`: Unix seconds.  `nonce`: 16 to 64 of `A-Z a-z 0-9 _ -`, never
+    used before with this key.  Raises ValueError.
     """
     if not _NONCE.fullmatch(nonce):
         raise ValueError("nonce: must be 16 to 64 characters of A-Z a-z 0-9 _ -")
@@ -210,6 +211,15 @@ def sign(key_text: str, method: str, target: str, timestamp: int, nonce: str, bo
         "Dealproof-Nonce": nonce,
         "Dealproof-Signature": _signature(key, method, target, str(timestamp), nonce, body),
     }
+
+
+def request_target(path: bytes, query: str) -> str:
+    """The target of a request in the one spelling that is signed, from its path without percent signs and its query.
+
+    A WSGI server hands on the decoded path: `request_target(environ["PATH_INFO"].encode("latin-1"), query)`.
+    """
+    spelt = quote(path, safe="/:@!$&'()*+,;=")
+    return f"{spelt}?{query}" if query else spelt
 
 
 def new_nonce() -> str:
@@ -242,8 +252,8 @@ class Gatekeeper:
     def admit(self, method: str, target: str, headers: Headers, body: bytes) -> Caller | Denial:
         """Who sends this request, or why he is turned away.
 
-        `target`: path and query as the request line has them.  The signature is held against the key presented before
-        the database is asked.  Raises JournalUnavailable.
+        `target`: as `request_target` spells it.  The signature is held against the key presented before the database is
+        asked.  Raises JournalUnavailable.
         """
         now = self._seconds()
         signed = _signed(method, target, headers, body, now)

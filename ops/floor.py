@@ -13,6 +13,7 @@ Not here: the rules (`domain.round`), what a move of money is (`domain.ledger`),
 
 from __future__ import annotations
 
+import re
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,7 +23,8 @@ from typing import Final, NamedTuple
 from domain import account as a
 from domain import jackpot as j
 from domain import table as t
-from domain.account import LARGEST_BALANCE, AccountState, Ending, account_stream
+from domain.account import LARGEST_BALANCE, AccountState, Ending, account_stream, is_name, name_refusal
+from domain.deal.shuffle import DECK_SIZE
 from domain.jackpot import jackpot_stream
 from domain.ledger import Entry, Move, moves, owed_bets
 from domain.record import Record
@@ -37,11 +39,13 @@ from domain.ruleset import Ruleset
 from domain.table import Abandoned, TableSettings, table_stream
 from ops import clock
 from ops.cashier import Cashier, read_account, unknown_account
-from ops.commands import Carried, Command, Plan, carry_out, head_of
+from ops.commands import Carried, Command, Plan, carry_out, head_of, newest
 from ops.house import Choices, House, LiveRound, Planned, UnknownRound
 from ops.journal import Journal, Stored
 from ops.keys import DataKey
 from ops.pit import Pit, read_jackpot, unknown_table
+
+_ROUND: Final = re.compile("round:[0-9a-f]{32}")
 
 REMEMBERED: Final = 10_000
 """Rounds kept in memory between their commands: some 10 kB each."""
@@ -77,7 +81,10 @@ class Floor:
     """Plays rounds for players with accounts.  Safe to share among threads."""
 
     def __init__(
-        self, journal: Journal, data_key: DataKey, data_keys: Callable[[str], DataKey] | None = None
+        self,
+        journal: Journal,
+        data_key: DataKey | Callable[[], DataKey],
+        data_keys: Callable[[str], DataKey] | None = None,
     ) -> None:
         self.journal = journal
         self.cashier = Cashier(journal)
@@ -93,7 +100,7 @@ class Floor:
         made: list[Kept] = []
 
         def decide(_: bool) -> Plan | Refusal:
-            stored = self.journal.heads([table_stream(table)]).get(table_stream(table))
+            stored = newest(self.journal, table_stream(table))
             return unknown_table(table) if stored is None else self._opening(table, stored, made)
 
         return self._done(carry_out(self.journal, command, decide), made)
@@ -101,8 +108,10 @@ class Floor:
     def choose(self, command: Command, stream: str, *choices: c.Choice) -> RoundDone | Refusal:
         """Choices of players, together, or a void: all are kept, or the first refusal comes back and none is.
 
-        The deal is another command: `deal`.
+        Raises ValueError for no choice, and for a deal: that is another command (`deal`), which looks at the pot.
         """
+        if not choices or any(isinstance(choice, c.Deal) for choice in choices):
+            raise ValueError("choose: at least one choice, none of them a deal")
         return self._play(command, stream, lambda kept, desk: choices)
 
     def deal(self, command: Command, stream: str, beacon: bytes | None = None) -> RoundDone | Refusal:
@@ -213,6 +222,9 @@ class Floor:
         return self._load(stream) if kept is None else kept
 
     def _remember(self, kept: Kept) -> None:
+        if kept.live.deck is not None:
+            # A deck is shuffled as far as it is asked for, which two threads can't do at once.
+            kept.live.deck.cards(0, DECK_SIZE)
         with self._lock:
             self._kept[kept.live.stream] = kept
             self._kept.move_to_end(kept.live.stream)
@@ -223,6 +235,8 @@ class Floor:
 
     def _load(self, stream: str) -> Kept | None:
         """A round from its record, with what its table had set when it was opened."""
+        if _ROUND.fullmatch(stream) is None:
+            return None
         try:
             live = self.house.load(stream, self.pit.known_by_digest())
         except UnknownRound:
@@ -298,6 +312,8 @@ class _Desk:
         if self._settings is None:
             return None
         coming = [] if callable(choices) else [choice for choice in choices if isinstance(choice, c.PlaceBox)]
+        if not all(is_name(choice.player) for choice in coming):
+            return name_refusal("player's name")
         players = {box.player for box in live.state.boxes} | {choice.player for choice in coming}
         streams = {player: account_stream(self._settings.currency, player) for player in players}
         wanted = list(streams.values())
@@ -377,6 +393,8 @@ class _Desk:
         voided = planned.state.voided
         if voided is not None and planned.state.upcard is not None:
             winnings = sum(box.jackpot for box in planned.state.boxes)
+            # A choice of the same command may have won it.
+            state = followed[-1].after if followed else state
             followed.append(j.reverse(state, jackpot, round_id, voided, winnings))
         return followed
 
@@ -393,7 +411,8 @@ def _at(stored: Stored) -> str:
 def _not_abandoned(kept: Kept) -> Refusal | None:
     """A round is abandoned when nothing has happened in it for as long as its table says."""
     wait = 0 if kept.settings is None else kept.settings.abandoned_after
-    since = clock.milliseconds(clock.now()) - clock.milliseconds(kept.live.last_at)
+    # A clock set back makes no decision of the future.
+    since = max(clock.milliseconds(clock.now()) - clock.milliseconds(kept.live.last_at), 0)
     if kept.live.state.phase is Phase.ENDED:
         return Refusal(RefusalCode.ROUND_ENDED, "The round is over.")
     if since >= 1000 * wait:

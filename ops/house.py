@@ -69,12 +69,26 @@ Choices = Iterable[c.Choice] | Callable[[Planned], Iterable[c.Choice]]
 
 
 class House:
-    """Plays rounds against a journal.  New rounds are sealed with `data_key`; `data_keys` gives the key of an id."""
+    """Plays rounds against a journal.
 
-    def __init__(self, journal: Journal, data_key: DataKey, data_keys: Callable[[str], DataKey] | None = None) -> None:
+    New rounds are sealed with `data_key` (where it is a function: with what it gives when a round is opened);
+    `data_keys` gives the key of an id.
+    """
+
+    def __init__(
+        self,
+        journal: Journal,
+        data_key: DataKey | Callable[[], DataKey],
+        data_keys: Callable[[str], DataKey] | None = None,
+    ) -> None:
         self.journal = journal
-        self.data_key = data_key
-        self._data_keys = data_keys or {data_key.id: data_key}.__getitem__
+        self._newest_key = data_key if callable(data_key) else lambda: data_key
+        self._data_keys = data_keys or {self.data_key.id: self.data_key}.__getitem__
+
+    @property
+    def data_key(self) -> DataKey:
+        """The key that new rounds are sealed with."""
+        return self._newest_key()
 
     def open_round(
         self, ruleset: Ruleset, *, table: str, number: int, limits: Limits, currency: str

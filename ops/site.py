@@ -5,15 +5,17 @@ Not here: where they are (`ops.settings`), what is done with them (`ops.house`, 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 
 from domain.access import ACCESS_CODEC, DATA_KEYS, DataKeyRotated
 from domain.rulesets import released_rulesets
 from ops import database
-from ops.floor import Floor
 from ops.clock import now
+from ops.floor import Floor
 from ops.journal import Journal, StreamConflict
 from ops.keys import DataKey, FileKeyStore, KeyFileError, WrappedDataKey, new_data_key
 from ops.postgres_server import EmbeddedPostgres
@@ -59,7 +61,23 @@ def open_floor(settings: Settings, *, make_ready: bool = True) -> Iterator[tuple
     `make_ready` as `open_journal` does; without it a given database must be ready.
     """
     with (open_journal if make_ready else read_journal)(settings) as (url, journal):
-        yield url, Floor(journal, current_data_key(url, settings), lambda key_id: data_key(url, settings, key_id))
+        yield url, floor_at(url, journal, settings)
+
+
+def floor_at(url: str, journal: Journal, settings: Settings) -> Floor:
+    """The casino floor over an open journal, with the keys of this installation.
+
+    A data key never changes, and every round that ends asks for its own, so they are remembered.  Which one is the
+    newest is asked twice a minute: that soon after a rotation, rounds are sealed with the new key.
+    """
+    data_keys = lru_cache(maxsize=64)(lambda key_id: data_key(url, settings, key_id))
+    newest_of = lru_cache(maxsize=1)(lambda half_minute: current_data_key(url, settings))
+    newest_of(_half_minute())  # a key file that is lost or in the wrong hands is told at the start
+    return Floor(journal, lambda: newest_of(_half_minute()), data_keys)
+
+
+def _half_minute() -> int:
+    return int(time.monotonic() // 30)
 
 
 def current_data_key(url: str, settings: Settings) -> DataKey:
@@ -75,18 +93,24 @@ def current_data_key(url: str, settings: Settings) -> DataKey:
     return _unwrapped(settings, row[0])
 
 
+def add_data_key(url: str, settings: Settings) -> DataKey:
+    """A new data key, the newest one from now on.  Raises as `current_data_key` does."""
+    current_data_key(url, settings)  # the right key file, or the new key would be wrapped under a wrong one
+    key = new_data_key()
+    wrapped = FileKeyStore(settings.key_file).wrap_data_key(key).to_text().encode()
+    with database.connect(url) as connection:
+        connection.execute(_ADD_NEWEST_KEY, (key.id, wrapped))
+    return key
+
+
 def rotate_data_key(url: str, settings: Settings, journal: Journal, *, by: str, reason: str) -> str:
     """Add a data key for rounds opened from now on and return its id.
 
     An open round stays sealed under the key that it was opened with; nothing is opened or sealed anew.  A program that
     is at work takes the new key when it next asks for the current one.  Raises as `current_data_key` does.
     """
-    current_data_key(url, settings)  # the right key file, or the new key would be wrapped under a wrong one
-    key = new_data_key()
-    wrapped = FileKeyStore(settings.key_file).wrap_data_key(key).to_text().encode()
-    with database.connect(url) as connection:
-        # A crash right after this leaves a new key in use whose reason is not recorded; rotate again.
-        connection.execute(_ADD_NEWEST_KEY, (key.id, wrapped))
+    # A crash right after this leaves a new key in use whose reason is not recorded; rotate again.
+    key = add_data_key(url, settings)
     event = DataKeyRotated(by=by, data_key=key.id, reason=reason)
     while True:
         records = ACCESS_CODEC.append_to(DATA_KEYS, journal.stream_head(DATA_KEYS), [event], now())

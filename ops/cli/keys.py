@@ -18,7 +18,7 @@ import msgspec
 from domain.access import Role
 from domain.record import is_record_text
 from ops.cli.columns import print_columns
-from ops.cli.output import UsageError, printable, write_json_line
+from ops.cli.output import UsageError, data_console, printable, write_json_line
 from ops.settings import Settings
 
 
@@ -115,7 +115,8 @@ def revoke(settings: Settings, key_id: str, reason: str, by: str) -> None:
         except UnknownKey as error:
             raise UsageError(str(error)) from None
     who, why = printable(entry.revoked_by or ""), printable(entry.reason or "")
-    print(f"Key {entry.key_id} is revoked since {entry.revoked_at} by {who}: {why}")
+    line = f"Key {entry.key_id} is revoked since {entry.revoked_at} by {who}: {why}"
+    data_console().print(line, soft_wrap=True)
 
 
 @keys.command()

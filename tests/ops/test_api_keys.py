@@ -15,6 +15,7 @@ import threading
 import traceback
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from urllib.parse import unquote_to_bytes
 
 import pytest
 from hypothesis import given
@@ -22,7 +23,7 @@ from hypothesis import strategies as st
 
 from domain.access import KEY_CODEC, KeyCreated, KeyRevoked, Role, key_stream
 from domain.record import Record, read_envelope
-from ops.api_keys import ApiKey, UnknownKey, create_key, list_keys, new_nonce, revoke_key, sign
+from ops.api_keys import ApiKey, UnknownKey, create_key, list_keys, new_nonce, request_target, revoke_key, sign
 from ops.journal import Appended, Journal, RoundIdentity
 from tests.ops.cli.running import REPOSITORY
 from tests.ops.test_secrets import where, whole_database
@@ -91,7 +92,7 @@ TEXT = KEY.text
     TEXT.replace("_", "-"), TEXT.replace("00", "0g", 1), TEXT.replace("0", "٠"), TEXT.replace("dpk_", ""), TEXT * 1000,
 ])
 def test_a_malformed_key_is_refused_without_quoting_it(text: str) -> None:
-    with pytest.raises(ValueError, match="^API key: not of the form") as refused:
+    with pytest.raises(ValueError, match=r"^API key: not of the form") as refused:
         ApiKey.parse(text)
 
     told = "".join(traceback.format_exception(refused.value))
@@ -108,7 +109,7 @@ def test_a_text_that_a_record_can_not_hold_is_refused_by_name(journal: Journal, 
 
 def test_a_label_may_be_empty_a_person_not(journal: Journal) -> None:
     made(journal, label="")
-    with pytest.raises(ValueError, match="^person: "):
+    with pytest.raises(ValueError, match=r"^person: "):
         made(journal, person="")
 
 
@@ -171,7 +172,7 @@ def test_who_is_overtaken_between_reading_and_writing_gets_the_others_entry(
 
 
 def test_a_key_that_is_not_there_can_not_be_revoked(journal: Journal) -> None:
-    with pytest.raises(UnknownKey, match="^key 00ff00ff00ff00ff: there is no such key$"):
+    with pytest.raises(UnknownKey, match=r"^key 00ff00ff00ff00ff: there is no such key$"):
         revoke_key(journal, "00ff00ff00ff00ff", by="ann", reason="lost")
 
 
@@ -259,8 +260,26 @@ def test_a_target_can_not_take_over_the_lines_behind_it() -> None:
 
 @pytest.mark.parametrize("nonce", ["", "A" * 15, "A" * 65, "A" * 15 + "+", "A" * 16 + "\n", "é" * 16])
 def test_we_sign_with_no_nonce_that_would_be_refused(nonce: str) -> None:
-    with pytest.raises(ValueError, match="^nonce: "):
+    with pytest.raises(ValueError, match=r"^nonce: "):
         sign(KEY.text, "GET", "/", 1, nonce, b"")
+
+
+@pytest.mark.parametrize(("path", "query", "target"), [
+    ("/v1/rounds", "", "/v1/rounds"),
+    ("/v1/rounds", "last=10&table=a%20b", "/v1/rounds?last=10&table=a%20b"),
+    ("/-._~/:@!$&'()*+,;=", "?", "/-._~/:@!$&'()*+,;=??"),
+    ("/a b/ä/100%/x?y#z", "", "/a%20b/%C3%A4/100%25/x%3Fy%23z"),
+    ('/"<>[]\\^`{|}\n\0', "", "/%22%3C%3E%5B%5D%5C%5E%60%7B%7C%7D%0A%00"),
+])
+def test_a_target_has_one_spelling(path: str, query: str, target: str) -> None:
+    assert request_target(path.encode(), query) == target
+
+
+@given(path=st.binary(max_size=20), query=st.text("a=&?/%", max_size=5), other=st.binary(max_size=20))
+def test_two_targets_are_spelt_alike_only_if_they_are_the_same(path: bytes, query: str, other: bytes) -> None:
+    """A question mark in the path is not the one before the query."""
+    assert (request_target(path, query) == request_target(other, "")) is (path == other and not query)
+    assert unquote_to_bytes(request_target(path, "")) == path
 
 
 def test_nonces_are_fresh_and_good_to_sign_with() -> None:

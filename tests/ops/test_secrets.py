@@ -225,7 +225,7 @@ from ops import journal
 from ops.logs import logger
 append = journal.Journal.append
 def fails_at_last(self, command_id, request, records, rounds=()):
-    if self.head_position() > 60 and not rounds:
+    if self.head_position() > 190 and not rounds:
         try:
             raise RuntimeError("the disk is on fire")
         except RuntimeError:
