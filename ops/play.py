@@ -90,7 +90,7 @@ def furnish(floor: Floor, rulesets: Sequence[Ruleset], tables_each: int = 2) -> 
         _activate(floor, ruleset.name)
         if ruleset.jackpot_shares and floor.pit.jackpot(JACKPOT) is None:
             seed_amount = ruleset.jackpot_seed_amount
-            allowed(floor.pit.open_jackpot(new_command(MANAGERS[0]), JACKPOT, CURRENCY, seed_amount))
+            allowed(floor.pit.open_jackpot(_once(f"jackpot {JACKPOT}", MANAGERS[0]), JACKPOT, CURRENCY, seed_amount))
         for number in range(1, tables_each + 1):
             tables.append(_open_table(floor, ruleset, number))
     return tables
@@ -100,8 +100,8 @@ def _activate(floor: Floor, name: str) -> None:
     done = floor.pit.ruleset(name)
     if done is not None and not done.active:
         reason = "simulation"
-        allowed(floor.pit.propose_ruleset(new_command(MANAGERS[0]), name, reason))
-        allowed(floor.pit.approve_ruleset(new_command(MANAGERS[1]), name, reason))
+        allowed(floor.pit.propose_ruleset(_once(f"propose {name}", MANAGERS[0]), name, reason))
+        allowed(floor.pit.approve_ruleset(_once(f"approve {name}", MANAGERS[1]), name, reason))
 
 
 def _open_table(floor: Floor, ruleset: Ruleset, number: int) -> Table:
@@ -112,11 +112,11 @@ def _open_table(floor: Floor, ruleset: Ruleset, number: int) -> Table:
     jackpot = JACKPOT if ruleset.jackpot_shares else None
     settings = TableSettings(Abandoned.FOLD, 60, CURRENCY, jackpot, limits, ruleset.name)
     if floor.pit.table(name) is None:
-        allowed(floor.pit.open_table(new_command(MANAGERS[0]), name, settings, "simulation"))
+        allowed(floor.pit.open_table(_once(f"table {name}", MANAGERS[0]), name, settings, "simulation"))
     for player in players:
         account = floor.cashier.account(CURRENCY, player)
         if account is None:
-            allowed(floor.cashier.open_account(new_command("simulation"), CURRENCY, player, test=True))
+            allowed(floor.cashier.open_account(_once(f"account {player}", "simulation"), CURRENCY, player, test=True))
         top_up(floor, player, None if account is None else account.state)
     return Table(name, ruleset, limits, players)
 
@@ -125,6 +125,11 @@ def top_up(floor: Floor, player: str, state: AccountState | None) -> None:
     """A simulated player never runs dry."""
     if state is None or state.balance < DEPOSIT // 10:
         allowed(floor.cashier.deposit(new_command("simulation"), CURRENCY, player, DEPOSIT, "simulation"))
+
+
+def _once(what: str, by: str) -> Command:
+    """The command that furnishes one thing: whoever sends it at the same moment gets the same answer."""
+    return Command(f"simulation: {what}", what.encode(), by)
 
 
 def new_command(by: str) -> Command:

@@ -48,13 +48,13 @@ def play(
 ) -> Played:
     """Play so many rounds; each thread has tables of its own, and players' decisions that follow from the seed."""
     played, lock = Played(), threading.Lock()
-    numbers = itertools.count(1)
+    numbers, interrupted = itertools.count(1), threading.Event()
 
     def at_tables(own: Sequence[Table], random: Random) -> None:
         seats = _Seats(Client(address, keys[Role.GAME_SERVER]), Client(address, keys[Role.CASHIER]), random)
         for table in itertools.cycle(own):
             with lock:
-                if next(numbers) > rounds:
+                if interrupted.is_set() or next(numbers) > rounds:
                     return
             view, events = seats.play_round(table)
             with lock:
@@ -64,8 +64,12 @@ def play(
     count = min(threads, len(tables))
     with ThreadPoolExecutor(count) as pool:
         shares = [(tables[index::count], Random(f"{seed} {index}")) for index in range(count)]
-        for finished in [pool.submit(at_tables, *share) for share in shares]:
-            finished.result()
+        try:
+            for finished in [pool.submit(at_tables, *share) for share in shares]:
+                finished.result()
+        except BaseException:
+            interrupted.set()  # the others end their rounds, then stop
+            raise
     return played
 
 

@@ -33,6 +33,7 @@ _COMMANDS: Final = {
     "rulesets": "ops.cli.rulesets:rulesets",
     "scenario": "ops.cli.scenario:scenario",
     "show": "ops.cli.rounds:show",
+    "serve": "ops.cli.serve:serve",
     "shuffle": "ops.cli.dump:shuffle",
     "verify": "ops.cli.verify:verify",
     "void": "ops.cli.void:void",
@@ -124,8 +125,9 @@ def _mendable(error: Exception) -> bool:
     if isinstance(error, OSError):
         return True  # a file, a folder or an output that a person can see to
     names = {
-        "DatabaseUnavailable", "EnvelopeMismatch", "JournalError", "KeyFileError", "PostgresServerError",
-        "RulesetError", "RunningAlready", "SimulationError", "ScenarioError", "SealError", "UnknownRound", "WorkerLost",
+        "ApiProblem", "ApiUnavailable", "DatabaseUnavailable", "EnvelopeMismatch", "JournalError", "KeyFileError",
+        "PostgresServerError", "RulesetError", "RunningAlready", "ScenarioError", "SealError", "ServerFailed",
+        "SimulationError", "UnknownRound", "WorkerLost",
     }  # fmt: skip
     # By name, so that a command that needs no database does not import its driver.
     return any(kind.__name__ in names for kind in type(error).__mro__)

@@ -64,27 +64,62 @@ def demo(settings: Settings, rounds: int, seed: int | None) -> int:
 @click.option("--rounds", type=click.IntRange(1, 10_000_000), default=1000, show_default=True, help="How many rounds.")
 @click.option("--ruleset", "name", help="One game only, as in russian-poker@1.")
 @click.option("--seed", type=int, help="Seed of the players' decisions (the cards always come from a fresh seed).")
+@click.option("--direct", is_flag=True, help="Without HTTP: commands go straight to the floor, one after the other.")
+@click.option("--tables", type=click.IntRange(1, 100), default=2, show_default=True, help="Tables of each game.")
+@click.option("--threads", type=click.IntRange(1, 64), default=4, show_default=True, help="Game servers at once.")
 @click.pass_obj
-def play(settings: Settings, rounds: int, name: str | None, seed: int | None) -> None:
-    """Play more rounds with simulated players."""
+def play(
+    settings: Settings, rounds: int, name: str | None, seed: int | None, direct: bool, tables: int, threads: int
+) -> None:
+    """Play more rounds with simulated players, through the HTTP API that is started for it."""
     from ops.site import open_floor
 
     rulesets = released_rulesets()
     if name is not None and name not in rulesets:
         raise UsageError(f"--ruleset: {name!r} is not known; there are {', '.join(rulesets)}")
     chosen = list(rulesets.values()) if name is None else [rulesets[name]]
-    with open_floor(settings) as (_, floor):
-        _print_takings(_play(floor, chosen, rounds, seed))
+    with open_floor(settings) as (url, floor):
+        if direct:
+            _print_takings(_play(floor, chosen, rounds, seed, tables))
+        else:
+            _print_takings(_play_http(settings, url, floor, chosen, rounds, seed, tables, threads))
 
 
-def _play(floor: Floor, rulesets: list[Ruleset], rounds: int, seed: int | None) -> Played:
+def _play(floor: Floor, rulesets: list[Ruleset], rounds: int, seed: int | None, tables_each: int = 2) -> Played:
     from ops.play import furnish
     from ops.play import play as play_rounds
 
     chosen_seed = secrets.randbits(32) if seed is None else seed
-    tables = furnish(floor, rulesets)
+    tables = furnish(floor, rulesets, tables_each)
     with progress(f"Playing {rounds:,} rounds (players' seed {chosen_seed})", rounds) as advance:
         played = play_rounds(floor, tables, rounds, Random(chosen_seed), advance)
+    logger().info("rounds_played", rounds=played.rounds, events=played.events)
+    return played
+
+
+def _play_http(
+    settings: Settings,
+    url: str,
+    floor: Floor,
+    rulesets: list[Ruleset],
+    rounds: int,
+    seed: int | None,
+    tables_each: int,
+    threads: int,
+) -> Played:
+    from domain.access import Role
+    from ops.play import furnish
+    from ops.play_http import play as play_rounds
+    from ops.play_http import short_lived_keys
+    from ops.serving_process import api_server
+
+    chosen_seed = secrets.randbits(32) if seed is None else seed
+    tables = furnish(floor, rulesets, tables_each)
+    roles = [Role.GAME_SERVER, Role.CASHIER]
+    with short_lived_keys(floor.journal, roles) as keys, api_server(settings, url) as address:
+        title = f"Playing {rounds:,} rounds at {address} (players' seed {chosen_seed})"
+        with progress(title, rounds) as advance:
+            played = play_rounds(address, keys, tables, rounds, chosen_seed, advance, threads)
     logger().info("rounds_played", rounds=played.rounds, events=played.events)
     return played
 

@@ -47,8 +47,8 @@ def void(settings: Settings, round_name: str, reason: str) -> None:
 def finish(settings: Settings, round_name: str | None, abandoned: bool) -> None:
     """End abandoned rounds by their tables' published policy; each decision is recorded as the house's.
 
-    ROUND is a round id (32 hex digits, dashes allowed) or TABLE/NUMBER.  A round whose last decision is younger than its
-    table's policy says is left alone.
+    ROUND is a round id (32 hex digits, dashes allowed) or TABLE/NUMBER.  A round whose last decision is younger than
+    its table's policy says is left alone.
     """
     from ops.cli.rounds import find_stream
     from ops.site import open_floor

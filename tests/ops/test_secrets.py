@@ -239,7 +239,7 @@ main()
 
 def test_a_program_that_dies_at_play_tells_nothing(migrated_database_url: str, tmp_path: Path) -> None:
     """Its log at the most talkative, an exception logged, a traceback: the open rounds' seeds are in none of it."""
-    line = ["--home", str(tmp_path), "--database-url", migrated_database_url, "play", "--rounds", "50"]
+    line = ["--home", str(tmp_path), "--database-url", migrated_database_url, "play", "--direct", "--rounds", "50"]
     died = subprocess.run(
         [sys.executable, "-c", LOGS_AN_ERROR_AND_DIES, *line], cwd=REPOSITORY, capture_output=True, timeout=60,
         env={**os.environ, "DEALPROOF_LOG": "debug"}, check=False,
@@ -262,7 +262,7 @@ def test_playing_and_verifying_says_no_seed(migrated_database_url: str, tmp_path
     options = ("--home", str(tmp_path), "--database-url", migrated_database_url)
     ran = [
         dealproof_process(*options, *command, environment={"DEALPROOF_LOG": "debug"})
-        for command in (("play", "--rounds", "30"), ("verify", "--all", "--json"), ("rounds", "--json"))
+        for command in (("play", "--direct", "--rounds", "30"), ("verify", "--all", "--json"), ("rounds", "--json"))
     ]
 
     assert [one.returncode for one in ran] == [0, 0, 0], ran

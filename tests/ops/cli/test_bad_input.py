@@ -30,7 +30,7 @@ from tests.ops.test_house import OPEN, made, opened, place
 
 RULESETS = released_rulesets()
 READERS = ["rounds", "rounds --json", "show vip-1/1", "verify vip-1/1", "verify --all", "verify --all --workers 2"]
-WRITERS = ["play --rounds 2", "demo --rounds 2", "void vip-1/1 --reason test"]
+WRITERS = ["play --direct --rounds 2", "demo --rounds 2", "void vip-1/1 --reason test"]
 ADMINISTRATORS = ["database migrate", "database status"]
 
 
@@ -297,7 +297,7 @@ def unusable_homes(tmp_path: Path) -> dict[str, Path]:
 
 
 @pytest.mark.parametrize("which", ["a file", "below a file", "not writable"])
-@pytest.mark.parametrize("line", ["verify --all", "play --rounds 2", "demo --rounds 2"])
+@pytest.mark.parametrize("line", ["verify --all", "play --direct --rounds 2", "demo --rounds 2"])
 def test_a_home_that_cannot_be_used_is_named(migrated_database_url: str, tmp_path: Path, which: str, line: str) -> None:
     """With a database of its own: the home has the key file, and the manifest of a verification."""
     if which == "not writable" and not sys.platform.startswith("linux"):
@@ -310,7 +310,7 @@ def test_a_home_that_cannot_be_used_is_named(migrated_database_url: str, tmp_pat
 
 
 @pytest.mark.parametrize("which", ["a file", "below a file", "not writable"])
-@pytest.mark.parametrize("line", ["rounds", "verify --all", "play --rounds 2", "database status", "database migrate"])
+@pytest.mark.parametrize("line", ["rounds", "verify --all", "play --direct --rounds 2", "database status", "database migrate"])
 def test_a_home_that_cannot_hold_the_server_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, which: str, line: str
 ) -> None:

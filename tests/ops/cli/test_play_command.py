@@ -47,7 +47,7 @@ def table(text: str) -> dict[str, list[int]]:
 
 
 def test_rounds_of_every_game_are_played_and_summed(options: tuple[str, ...], journal: Journal) -> None:
-    ran = dealproof(*options, "play", "--rounds", "24", "--seed", "5")
+    ran = dealproof(*options, "play", "--direct", "--rounds", "24", "--seed", "5")
 
     assert (ran.status, ran.stderr) == (0, "")
     figures = table(ran.stdout)
@@ -63,7 +63,7 @@ def test_rounds_of_every_game_are_played_and_summed(options: tuple[str, ...], jo
 
 
 def test_one_game_only_is_played_when_named(options: tuple[str, ...], journal: Journal) -> None:
-    ran = dealproof(*options, "play", "--rounds", "5", "--ruleset", "five-card-poker@1")
+    ran = dealproof(*options, "play", "--direct", "--rounds", "5", "--ruleset", "five-card-poker@1")
 
     assert ran.status == 0
     assert {name: row[0] for name, row in table(ran.stdout).items()} == {"five-card-poker@1": 5}
@@ -72,7 +72,7 @@ def test_one_game_only_is_played_when_named(options: tuple[str, ...], journal: J
 
 def test_playing_again_goes_on_in_the_same_journal(options: tuple[str, ...], journal: Journal) -> None:
     for _ in range(2):
-        assert dealproof(*options, "play", "--rounds", "8").status == 0
+        assert dealproof(*options, "play", "--direct", "--rounds", "8").status == 0
 
     assert journal.count_rounds() == 16
     assert dealproof(*options, "verify", "--all").stdout.startswith("16 rounds: 16 verified")
@@ -120,7 +120,7 @@ def test_what_a_killed_play_leaves_is_true_and_can_be_ended(
 ) -> None:
     """Rule 10.2: its open rounds are listed, voided one by one, and then all is verified."""
     process = subprocess.Popen(
-        [sys.executable, "-c", PLAYS_SLOWLY, *options, "play", "--rounds", "50"], cwd=REPOSITORY,
+        [sys.executable, "-c", PLAYS_SLOWLY, *options, "play", "--direct", "--rounds", "50"], cwd=REPOSITORY,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
     assert process.stdout is not None
@@ -138,7 +138,7 @@ def test_what_a_killed_play_leaves_is_true_and_can_be_ended(
         assert dealproof(*options, "void", name, "--reason", "the house was killed").status == 0
     count = journal.count_rounds()
     assert dealproof(*options, "verify", "--all").stdout.startswith(f"{count} rounds: {count} verified")
-    assert dealproof(*options, "play", "--rounds", "8").status == 0
+    assert dealproof(*options, "play", "--direct", "--rounds", "8").status == 0
 
 
 def test_a_terminal_gets_a_progress_bar_and_the_pipe_does_not(options: tuple[str, ...]) -> None:
@@ -146,7 +146,7 @@ def test_a_terminal_gets_a_progress_bar_and_the_pipe_does_not(options: tuple[str
         pytest.skip("needs a terminal")
     ours, theirs = os.openpty()
     process = subprocess.Popen(
-        command(*options, "play", "--rounds", "20", "--seed", "3"), cwd=REPOSITORY, stdout=subprocess.PIPE,
+        command(*options, "play", "--direct", "--rounds", "20", "--seed", "3"), cwd=REPOSITORY, stdout=subprocess.PIPE,
         stderr=theirs, env={**os.environ, "TERM": "xterm", "COLUMNS": "100"},
     )  # fmt: skip
     os.close(theirs)
@@ -167,3 +167,36 @@ def test_a_terminal_gets_a_progress_bar_and_the_pipe_does_not(options: tuple[str
     assert b"20/20" in told
     assert b"\x1b" not in out
     assert b"Playing" not in out
+
+
+# -- over HTTP
+
+
+def test_rounds_are_played_through_the_api_by_many_game_servers(options: tuple[str, ...], journal: Journal) -> None:
+    """The real server in processes of its own; the keys of the session are revoked in the end."""
+    ran = dealproof(*options, "play", "--rounds", "30", "--seed", "5", "--threads", "3")
+
+    assert (ran.status, ran.stderr) == (0, "")
+    assert sum(row[0] for row in table(ran.stdout).values()) == journal.count_rounds() == 30
+    assert dealproof(*options, "rounds", "--open").stdout == "No open rounds.\n"
+    assert dealproof(*options, "verify", "--all").stdout.startswith("30 rounds: 30 verified")
+    keys = dealproof(*options, "keys", "list", "--json").stdout.splitlines()
+    assert len(keys) == 2
+    assert all('"reason":"the session is over"' in line for line in keys)
+
+
+def test_an_interrupted_session_ends_its_rounds_and_stops_the_server(
+    options: tuple[str, ...], journal: Journal
+) -> None:
+    process = subprocess.Popen(
+        command(*options, "play", "--rounds", "100000"), cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    deadline = time.monotonic() + 60
+    while journal.count_rounds() < 5 and time.monotonic() < deadline:
+        time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    _, complaint = process.communicate(timeout=60)
+
+    assert process.returncode == 130
+    assert complaint.strip() == b"dealproof: interrupted"
+    assert journal.open_rounds() == []
