@@ -4,8 +4,9 @@ One stream `account:<currency>:<player>`.  Each event carries the state after it
 balance, however old the account is; replay proves that each follows from the one before.  Format:
 docs/formats/accounts.md.
 
-What a round has paid out before its end (a bonus, an insurance) stays with the round: its player may stake it in that
-round, but neither withdraw it nor stake it elsewhere, so that a void can always take it back (rule 10.2).
+What a round has paid out before its end (a bonus, an insurance) beyond its stakes so far stays with the round: its
+player may stake it in that round, but neither withdraw it nor stake it elsewhere, so that a void can always take it
+back (rule 10.2).
 
 Not here: who moves money in a round and why (`ledger`), the appends (`ops.floor`).
 """
@@ -13,7 +14,7 @@ Not here: who moves money in a round and why (`ledger`), the appends (`ops.floor
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import ClassVar, Final
 
@@ -54,9 +55,12 @@ class AccountState(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=F
     in_play: list[InPlay]
 
     def available(self, round_id: str | None = None) -> int:
-        """What may be withdrawn, or be staked in a round: less what other open rounds hold."""
-        held = sum(max(play.returned, play.reserved) for play in self.in_play if play.round != round_id)
-        return self.balance - held
+        """What may be withdrawn, or be staked in a round: less what other open rounds hold; never below zero.
+
+        A round holds what its void would take, or the BETs that it must still get if they are more.
+        """
+        plays = [play for play in self.in_play if play.round != round_id]
+        return self.balance - sum(max(play.returned - play.staked, play.reserved) for play in plays)
 
     def playing(self, round_id: str) -> InPlay | None:
         """What is in a round, None if nothing is."""
@@ -273,7 +277,9 @@ def adjust(
     state: AccountState, *, amount: int, against: Against, by: str, approver: str, reason: str, reference: str
 ) -> FundsAdjusted | Refusal:
     """A gift (positive) or a charge (negative) that a second person has approved."""
-    refusal = _amount_refusal(abs(amount)) or _approval_refusal(by, approver, reason, reference)
+    # What is no whole number has no size; it is refused as it came.
+    size = abs(amount) if type(amount) is int else amount
+    refusal = _amount_refusal(size) or _approval_refusal(by, approver, reason, reference)
     refusal = refusal or _balance_refusal(state, amount)
     if refusal is not None:
         return refusal
@@ -346,7 +352,7 @@ def _approval_refusal(by: str, approver: str, reason: str, reference: str) -> Re
     if not reason.strip():
         return Refusal(RefusalCode.REASON_MISSING, "A correction needs its reason.")
     if approver == by:
-        return Refusal(RefusalCode.SAME_PERSON, f"{by} can't approve a correction of their own.")
+        return Refusal(RefusalCode.SAME_PERSON, f"A correction can't be approved by {by}, who makes it.")
     return text_refusal("reason", reason)
 
 
@@ -360,7 +366,7 @@ def text_refusal(what: str, text: str) -> Refusal | None:
 
 def unknown_currency(currency: str) -> Refusal:
     """Why money can't be kept in a currency."""
-    return Refusal(RefusalCode.CURRENCY_UNKNOWN, f"{currency!r} is no currency code of ISO 4217 that is known here.")
+    return Refusal(RefusalCode.CURRENCY_UNKNOWN, f"Currency {currency!r} is no code of ISO 4217 that is known here.")
 
 
 def name_refusal(what: str) -> Refusal:
@@ -400,10 +406,7 @@ def post(
     events: list[AccountEvent] = []
     playing = state.playing(round_.id) or InPlay(state.balance, 0, 0, round_.id, seq, 0)
     balance, others = state.balance, [play for play in state.in_play if play.round != round_.id]
-    for entry, kind in ENTRIES.items():
-        chosen = [move for move in moved if move.entry is entry]
-        if not chosen:
-            continue
+    for entry, chosen in _entries(moved):
         total = sum(move.amount for move in chosen)
         sign = 1 if entry in (Entry.RETURNED, Entry.WON) else -1
         balance += sign * total
@@ -411,10 +414,26 @@ def post(
         after = AccountState(balance, _sorted([*others, _with_reserve(playing, reserved)]))
         postings = [Posting(move.amount, move.box, move.seq, move.wager) for move in chosen]
         entry_lines = _lines(chosen, sign, round_, from_bank or {})
-        events.append(kind(after=after, lines=entry_lines, postings=postings, round=round_.id))
+        events.append(ENTRIES[entry](after=after, lines=entry_lines, postings=postings, round=round_.id))
     if ending is not None:
         events.append(_finished(AccountState(balance, others), playing, round_, ending))
     return events
+
+
+def _entries(moved: Sequence[Move]) -> Iterator[tuple[Entry, list[Move]]]:
+    """Moves of one way together.  What is staked after a payment comes after it, for it may be paid with it."""
+    turns: list[list[Move]] = []
+    last: Move | None = None
+    for move in moved:
+        if last is None or (move.entry is Entry.STAKED and last.entry is not Entry.STAKED):
+            turns.append([])
+        turns[-1].append(move)
+        last = move
+    for turn in turns:
+        for entry in ENTRIES:
+            chosen = [move for move in turn if move.entry is entry]
+            if chosen:
+                yield entry, chosen
 
 
 def _played(playing: InPlay, entry: Entry, total: int) -> InPlay:

@@ -66,7 +66,7 @@ def approve(head: RulesetEvent | None, *, name: str, by: str, reason: str) -> Ru
     if not isinstance(head, ActivationProposed):
         return Refusal(RefusalCode.NOT_PROPOSED, f"Nobody has proposed to activate {name}.")
     if head.by == by:
-        return Refusal(RefusalCode.SAME_PERSON, f"{by} has proposed {name}; another person must approve.")
+        return Refusal(RefusalCode.SAME_PERSON, f"Ruleset {name} was proposed by {by}; another person must approve it.")
     return RulesetActivated(by=by, proposed_by=head.by, reason=reason)
 
 
@@ -74,7 +74,7 @@ def _refusal(head: RulesetEvent | None, name: str, reason: str) -> Refusal | Non
     if head is None:
         return unknown_ruleset(name)
     if isinstance(head, RulesetActivated):
-        return Refusal(RefusalCode.RULESET_ACTIVE, f"{name} is active already.")
+        return Refusal(RefusalCode.RULESET_ACTIVE, f"Ruleset {name} is active already.")
     if not reason.strip():
         return Refusal(RefusalCode.REASON_MISSING, "An activation needs its reason.")
     return text_refusal("reason", reason)

@@ -171,8 +171,10 @@ def _restarted(
 
 
 def _wins_all(won: e.JackpotWon, ruleset: Ruleset) -> bool:
-    numerator, denominator = ruleset.jackpot_shares[COMBINATION_BY_NAME[won.combination]]
-    return numerator == denominator
+    # Replay brings a hand that can't win; the rung payout names it.
+    combination = COMBINATION_BY_NAME.get(won.combination)
+    share = None if combination is None else ruleset.jackpot_shares.get(combination)
+    return share is not None and share[0] == share[1]
 
 
 def reverse(

@@ -150,6 +150,8 @@ def change_table(
     """New settings from the next round on; `seq` is that of the event."""
     if state.closed:
         return closed_refusal(table)
+    if settings.currency not in EXPONENTS:
+        return unknown_currency(settings.currency)
     if settings.currency != old.currency:
         text = f"Table {table} is played in {old.currency}; open another table for {settings.currency}."
         return Refusal(RefusalCode.CURRENCY_OTHER, text)
@@ -202,7 +204,7 @@ def _jackpot_refusal(settings: TableSettings, ruleset: Ruleset, jackpot: Jackpot
     if not ruleset.jackpot_shares:
         return Refusal(RefusalCode.TABLE_INVALID, f"No bonus of {ruleset.name} wins a jackpot; leave it out.")
     if jackpot is None:
-        return Refusal(RefusalCode.JACKPOT_UNKNOWN, f"There is no jackpot {settings.jackpot}.")
+        return Refusal(RefusalCode.JACKPOT_UNKNOWN, f"There is no jackpot {settings.jackpot!r}.")
     if jackpot.currency != settings.currency:
         text = f"Jackpot {settings.jackpot} is kept in {jackpot.currency}, not in {settings.currency}."
         return Refusal(RefusalCode.CURRENCY_OTHER, text)

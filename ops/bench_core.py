@@ -67,7 +67,7 @@ def run(rounds: int, large: int, say: Callable[[str], None]) -> dict[str, Measur
     """Every ratio.  `rounds` in the database for the rates, `large` for the memory."""
     say("in memory")
     measures = in_memory()
-    with _scratch_server() as url:
+    with scratch_server() as url:
         say("append")
         as_played = append_ratio(url)["as_played"]
         measures["append_over_stock"] = Measure(as_played["ratio"], as_played)
@@ -294,7 +294,7 @@ _COPY_IDENTITIES: Final = "copy dealproof.round_identity (table_id, number, comm
 
 
 @contextmanager
-def _scratch_server() -> Iterator[str]:
+def scratch_server() -> Iterator[str]:
     """A real server in a folder of its own, gone afterwards."""
     with tempfile.TemporaryDirectory(prefix="dealproof-bench-") as folder:
         with suppress(OSError):

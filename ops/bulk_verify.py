@@ -30,6 +30,7 @@ from domain.record import BodyError
 from domain.round.codec import decode
 from domain.round.events import RoundOpened
 from ops.journal import FIRST_ROUND, LAST_ROUND, Journal
+from ops.postings import PostingsReader
 from ops.rulesets import known_rulesets
 from replay.evidence import Rulesets, by_digest
 from replay.verdict import Status
@@ -173,10 +174,10 @@ def verify_range(work: Work, journal: Journal, rulesets: Rulesets) -> RangeDone:
     counts: Counter[str] = Counter()
     unclean: list[bytes] = []
     verdicts: list[bytes] = []
-    for stream, bodies in journal.read_rounds(work.first, work.last):
+    for stream, bodies, postings in PostingsReader(journal).read_rounds(work.first, work.last):
         if not _wanted(work.filters, bodies):
             continue
-        verdict = verify_round(stream, bodies, rulesets)
+        verdict = verify_round(stream, bodies, rulesets, postings)
         counts[verdict.status] += 1
         if verdict.status is not Status.VERIFIED or work.every_verdict:
             line = msgspec.json.encode(verdict.as_json())

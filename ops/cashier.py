@@ -12,10 +12,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from domain import account as a
-from domain.account import AccountEvent, AccountState, account_stream
+from domain.account import AccountEvent, AccountState, account_stream, is_name, name_refusal, unknown_currency
+from domain.currency import EXPONENTS
+from domain.record import LARGEST_INTEGER
 from domain.round.refusals import Refusal, RefusalCode
 from ops import clock
-from ops.commands import Carried, Command, Plan, carry_out, head_of
+from ops.commands import Carried, Command, Plan, carry_out, head_of, newest
 from ops.journal import Journal, Stored
 
 
@@ -45,8 +47,7 @@ class Cashier:
 
     def account(self, currency: str, player: str) -> AccountDone | None:
         """An account as it stands, None if there is none.  One lookup, however old the account is."""
-        stream = account_stream(currency, player)
-        stored = self.journal.heads([stream]).get(stream)
+        stored = newest(self.journal, account_stream(currency, player))
         return None if stored is None else read_account(stored)
 
     def statement(
@@ -132,7 +133,7 @@ class Cashier:
         stream = account_stream(currency, player)
 
         def decide(state: AccountState) -> AccountEvent | Refusal:
-            stored = self.journal.read_event(stream, seq)
+            stored = self.journal.read_event(stream, seq) if 0 <= seq <= LARGEST_INTEGER else None
             event = None if stored is None else a.CODEC.decode(stored.record.body).data
             if self._is_reversed(stream, seq):
                 return Refusal(RefusalCode.ALREADY_REVERSED, f"Event {seq} of this account is reversed already.")
@@ -173,7 +174,11 @@ class Cashier:
         stream = account_stream(currency, player)
 
         def plan(_: bool) -> Plan | Refusal:
-            stored = self.journal.heads([stream]).get(stream)
+            if not is_name(player):
+                return name_refusal("player's name")
+            if currency not in EXPONENTS:
+                return unknown_currency(currency)
+            stored = newest(self.journal, stream)
             head = None if stored is None else read_account(stored)
             event = decide(head)
             if isinstance(event, Refusal):

@@ -14,9 +14,9 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from domain.record import Record, leaf_hash
+from domain.record import Record, is_record_text, leaf_hash
 from domain.round.refusals import Refusal
-from ops.journal import CommandRefused, Journal, JournalError, RoundIdentity, RoundTaken, StreamConflict
+from ops.journal import CommandRefused, Journal, JournalError, RoundIdentity, RoundTaken, Stored, StreamConflict
 
 TRIES: Final = 60
 """So many lost races make a command give up: each means that another one went through."""
@@ -85,6 +85,13 @@ def _refuse(journal: Journal, command: Command, refusal: Refusal) -> Carried | R
     if appended is None:
         raise JournalError(f"command {command.id}: neither refused nor carried out")
     return Carried([stored.record for stored in journal.read_positions(appended.positions)], True)
+
+
+def newest(journal: Journal, stream: str) -> Stored | None:
+    """The newest event of a stream, None if there is none: nor is there one whose name no record can hold."""
+    if "\0" in stream or not is_record_text(stream):
+        return None
+    return journal.heads([stream]).get(stream)
 
 
 _REFUSAL: Final = msgspec.json.Encoder()

@@ -155,9 +155,13 @@ class Journal:
         rows = self._datastore.rows(_HEADS_BETWEEN, (first, last, limit))
         return [Stored(row[0], Record(row[1], row[2], row[3], row[4])) for row in rows]
 
-    def open_rounds(self, after: str = "", limit: int = 1000) -> list[str]:
-        """Streams of rounds that have not ended, oldest first, behind `after`."""
-        return [stream for (stream,) in self._datastore.rows(_OPEN_ROUNDS, (after, limit))]
+    def open_rounds(self, after: str = "", limit: int = 1000, table: str | None = None) -> list[str]:
+        """Streams of rounds that have not ended, oldest first, behind `after`, of one table or of all."""
+        if table is None:
+            rows = self._datastore.rows(_OPEN_ROUNDS, (after, limit))
+        else:
+            rows = self._datastore.rows(_OPEN_ROUNDS_AT, (after, table, limit))
+        return [stream for (stream,) in rows]
 
     def rounds_before(self, stream: str | None, limit: int, table: str | None = None) -> list[RoundIdentity]:
         """Rounds that were opened before this one (None: before now), newest first, of one table or of all."""
@@ -316,6 +320,11 @@ where name < %b limit %b
 """
 
 _OPEN_ROUNDS: Final = "select stream from dealproof.open_rounds where stream > %b order by stream limit %b"
+
+_OPEN_ROUNDS_AT: Final = """
+select stream from dealproof.open_rounds as open join dealproof.round_identity as identity using (stream)
+where stream > %b and identity.table_id = %b order by stream limit %b
+"""
 
 _ROUNDS_BEFORE: Final = """
 select table_id, number, commitment, stream from dealproof.round_identity

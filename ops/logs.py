@@ -43,7 +43,8 @@ def logger() -> FilteringBoundLogger:
             structlog.processors.JSONRenderer(sort_keys=True),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(_LEVELS[_level]),
-        logger_factory=structlog.PrintLoggerFactory(file=sys.stderr),
+        # One write a line, so that lines of several threads and processes stay whole.
+        logger_factory=structlog.WriteLoggerFactory(file=sys.stderr),
     )
     log: FilteringBoundLogger = structlog.get_logger()
     return log

@@ -12,6 +12,7 @@ from functools import lru_cache
 from domain import activation as v
 from domain import jackpot as j
 from domain import table as t
+from domain.account import is_name, name_refusal
 from domain.activation import RulesetActivated, RulesetEvent, ruleset_stream
 from domain.jackpot import JackpotState, jackpot_stream
 from domain.record import Record, read_envelope
@@ -19,7 +20,7 @@ from domain.round.refusals import Refusal, RefusalCode
 from domain.ruleset import Ruleset
 from domain.table import TableSettings, TableState, table_stream
 from ops import clock
-from ops.commands import Carried, Command, Plan, carry_out, head_of
+from ops.commands import Carried, Command, Plan, carry_out, head_of, newest
 from ops.journal import Journal, Stored
 from ops.rulesets import known_rulesets
 
@@ -73,8 +74,7 @@ class Pit:
 
     def table(self, table: str) -> TableDone | None:
         """A table as it stands, None if there is none."""
-        stream = table_stream(table)
-        stored = self.journal.heads([stream]).get(stream)
+        stored = newest(self.journal, table_stream(table))
         return None if stored is None else self.read_table(stored)
 
     def tables(self, after: str, limit: int) -> list[TableDone]:
@@ -84,8 +84,7 @@ class Pit:
 
     def jackpot(self, jackpot: str) -> JackpotDone | None:
         """A jackpot as it stands, None if there is none."""
-        stream = jackpot_stream(jackpot)
-        stored = self.journal.heads([stream]).get(stream)
+        stored = newest(self.journal, jackpot_stream(jackpot))
         return None if stored is None else read_jackpot(stored)
 
     def jackpots(self, after: str, limit: int) -> list[JackpotDone]:
@@ -95,8 +94,7 @@ class Pit:
 
     def ruleset(self, name: str) -> RulesetDone | None:
         """A ruleset version as it stands, None if it isn't published."""
-        stream = ruleset_stream(name)
-        stored = self.journal.heads([stream]).get(stream)
+        stored = newest(self.journal, ruleset_stream(name))
         return None if stored is None else _read_ruleset(stored)
 
     def rulesets(self, after: str, limit: int) -> list[RulesetDone]:
@@ -136,6 +134,8 @@ class Pit:
         """A new table; its rounds are numbered on from those that were opened under its name before."""
 
         def decide(head: TableDone | None) -> t.TableEvent | Refusal:
+            if not is_name(table):
+                return name_refusal("table's name")
             ruleset = self._active(settings.ruleset)
             if isinstance(ruleset, Refusal):
                 return ruleset
@@ -196,7 +196,8 @@ class Pit:
         if done is None or ruleset is None:
             return v.unknown_ruleset(name)
         if not done.active:
-            return Refusal(RefusalCode.RULESET_NOT_ACTIVE, f"{name} is not active: two people must activate it first.")
+            text = f"Ruleset {name} is not active: two people must activate it first."
+            return Refusal(RefusalCode.RULESET_NOT_ACTIVE, text)
         return ruleset
 
     def _jackpot_of(self, settings: TableSettings) -> JackpotState | None:
@@ -260,7 +261,7 @@ class Pit:
         """One event at the end of one stream."""
 
         def decide(_: bool) -> Plan | Refusal:
-            stored = self.journal.heads([stream]).get(stream)
+            stored = newest(self.journal, stream)
             at = clock.now() if stored is None else max(clock.now(), _at(stored))
             records = plan(stored, at)
             return records if isinstance(records, Refusal) else Plan(records)

@@ -1,4 +1,4 @@
-"""How an event of an account or a jackpot must follow from the state before it: decided again, then held against it.
+"""How an event of an account, a jackpot or a table must follow from the state before it: it is decided again.
 
 Deposits, withdrawals, corrections and openings are decided again by the same functions that decided them.  Money of a
 round is counted again from the event's own postings; whether the round moved just that is asked by who knows the round.
@@ -15,9 +15,10 @@ import msgspec
 
 from domain import account as a
 from domain import jackpot as j
+from domain import table as t
 from domain.codec import Event
 from domain.ledger import BANK, PLAYER, Entry, Line, Move, jackpot_account, lines
-from domain.round.refusals import Refusal
+from domain.round.refusals import Refusal, RefusalCode
 
 
 class Difference(NamedTuple):
@@ -71,7 +72,7 @@ def account_again(
 ) -> a.AccountEvent | Refusal:
     """The event as it should be after `before` (None: a new stream); `undone` is what a reversal names, if known."""
     if isinstance(event, a.AccountOpened):
-        _, currency, player = stream.split(":", 2)
+        currency, _, player = stream.partition(":")[2].partition(":")
         return a.open_account(before, player=player, currency=currency, by=event.by, test=event.test)
     state = a.NEW_ACCOUNT if before is None else before
     match event:
@@ -106,8 +107,8 @@ def _adjusted_again(state: a.AccountState, event: a.FundsAdjusted) -> a.AccountE
 def _reversed_again(
     state: a.AccountState, event: a.FundsReversed, undone: a.AccountEvent | None
 ) -> a.AccountEvent | Refusal:
-    if undone is None:
-        # What it undoes lies outside of what the caller reads: the amount is the event's own.
+    if undone is None or not _may_be_undone(undone):
+        # What it undoes lies outside of what the caller reads, or is named itself: the amount is the event's own.
         after = a.AccountState(state.balance + event.amount, state.in_play)
         return msgspec.structs.replace(event, after=after)
     return a.reverse(
@@ -119,6 +120,12 @@ def _reversed_again(
         reason=event.reason,
         reference=event.reference,
     )
+
+
+def _may_be_undone(event: a.AccountEvent) -> bool:
+    """Whether its lines can be turned round; those of a forged event may be anything."""
+    entry = getattr(event, "lines", [])
+    return not entry or (not list(unbalanced(entry)) and any(line.account == PLAYER for line in entry))
 
 
 def _entry_again(state: a.AccountState, seq: int, event: a.RoundEntry) -> a.AccountEvent:
@@ -183,3 +190,25 @@ def restarted(state: j.JackpotState, name: str, round_id: str) -> j.JackpotResta
 
 def _with_pot(state: j.JackpotState, more: int) -> j.JackpotState:
     return j.JackpotState(state.currency, state.pot + more, state.seed_amount)
+
+
+# -- tables
+
+
+def table_again(before: t.TableState | None, seq: int, event: t.TableEvent) -> t.TableEvent | Refusal:
+    """The event as it should be after `before`; what its settings say was decided with what stood then."""
+    if isinstance(event, t.TableOpened):
+        return msgspec.structs.replace(event, after=t.TableState(False, 0, 0)) if before is None else _opened_twice()
+    state = event.after if before is None else before
+    if state.closed and before is not None:
+        return Refusal(RefusalCode.TABLE_CLOSED, "The table is closed.")
+    after = {
+        t.TableChanged: t.TableState(False, state.number, seq),
+        t.TableClosed: t.TableState(True, state.number, state.settings),
+        t.RoundNumbered: t.TableState(False, state.number + (before is not None), state.settings),
+    }[type(event)]
+    return msgspec.structs.replace(event, after=after)
+
+
+def _opened_twice() -> Refusal:
+    return Refusal(RefusalCode.TABLE_EXISTS, "The table was opened before.")

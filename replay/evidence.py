@@ -6,15 +6,18 @@ Not here: judging what was read (`checks`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from typing import NamedTuple
 
+from domain.cards import CardError
 from domain.deal.commitment import client_entropy
 from domain.deal.shuffle import NO_BEACON, SeededDeck
 from domain.record import BodyError
 from domain.round import events as e
 from domain.round.codec import EventRecord, decode
 from domain.round.phases import Phase, next_phase
+from domain.round.state import RoundState, apply
 from domain.ruleset import Ruleset
 
 Rulesets = Mapping[str, Ruleset]
@@ -53,6 +56,16 @@ class Evidence:
         self.rulesets = rulesets
         self.read: list[EventRecord | BodyError] = [_read(body) for body in bodies]
 
+    @classmethod
+    def of_records(
+        cls, stream: str, records: list[EventRecord], state: RoundState, rulesets: Rulesets
+    ) -> Evidence:
+        """A record that was read and folded already, and found well-formed: its bodies aren't needed any more."""
+        evidence = cls(stream, (), rulesets)
+        evidence.read = list(records)
+        evidence.state = state
+        return evidence
+
     @cached_property
     def placed(self) -> list[tuple[int, EventRecord]]:
         """The bodies that could be read, with their place in the stream (whatever `seq` they claim)."""
@@ -67,6 +80,14 @@ class Evidence:
     def events(self) -> list[e.RoundEvent]:
         """Their events."""
         return [record.data for record in self.records]
+
+    @cached_property
+    def state(self) -> RoundState:
+        """The round as its events tell it, as far as they can be folded."""
+        state = RoundState()
+        for event in self.events:
+            apply_anyhow(state, event)
+        return state
 
     @cached_property
     def opened(self) -> e.RoundOpened | None:
@@ -125,6 +146,12 @@ class Evidence:
             elif isinstance(event, e.CardsDealt) and event.beacon is not None and _hex(event.beacon, 32) is None:
                 found.append(Malformed(place, event, "beacon", "null or 32 bytes of lower-case hex"))
         return found
+
+
+def apply_anyhow(state: RoundState, event: e.RoundEvent) -> None:
+    """Fold an event that may have been tampered with: a text that is no card is left out."""
+    with suppress(CardError, ValueError):
+        apply(state, event)
 
 
 def _read(body: bytes) -> EventRecord | BodyError:

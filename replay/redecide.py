@@ -21,9 +21,10 @@ from domain.ruleset import Ruleset
 
 
 class Redecided(NamedTuple):
-    """The events as they should be; where the rules refuse a recorded choice, its index and the refusal."""
+    """The events as they should be, and the state after them; where a recorded choice is refused, its index and why."""
 
     events: list[e.RoundEvent]
+    state: RoundState
     refused_at: int | None
     refusal: Refusal | None
 
@@ -45,10 +46,10 @@ def redecide(recorded: list[e.RoundEvent], ruleset: Ruleset, deck: Deck, server_
             if refusal is None:
                 dealer.note(event)
         if refusal is not None:
-            return Redecided(dealer.events, index, refusal)
+            return Redecided(dealer.events, dealer.state, index, refusal)
     if dealer.state.phase in (Phase.CLOSED, Phase.VOIDED):
         dealer.note(reveal_seed(server_seed))
-    return Redecided(dealer.events, None, None)
+    return Redecided(dealer.events, dealer.state, None, None)
 
 
 class NotHex(ValueError):

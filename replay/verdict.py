@@ -37,17 +37,23 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Discrepancy:
-    """One thing in the record that is not as it should be; `seq` is the event's place, None for the whole stream."""
+    """One thing in the record that is not as it should be; `seq` is the event's place, None for the whole stream.
+
+    `stream` names the stream where it is not the round's own.
+    """
 
     seq: int | None
     event: str | None
     field: str
     recorded: object
     recomputed: object
+    stream: str | None = None
 
     def as_json(self) -> dict[str, Any]:
         """Plain values for JSON."""
+        where = {} if self.stream is None else {"stream": self.stream}
         return {
+            **where,
             "seq": self.seq,
             "event": self.event,
             "field": self.field,
@@ -85,8 +91,12 @@ class Verdict:
 
     @property
     def status(self) -> Status:
-        """The round's verdict; the ledger and the log are not counted while there is nothing to hold them against."""
-        statuses = {check.status for check in self.checks if check.name not in UNCOUNTED}
+        """The round's verdict; the ledger and the log are not counted where there is nothing to hold them against."""
+        statuses = {
+            check.status
+            for check in self.checks
+            if check.name not in UNCOUNTED or check.status is not Status.NOT_CHECKABLE
+        }
         for status in (Status.DISCREPANCY, Status.NOT_CHECKABLE):
             if status in statuses:
                 return status
@@ -107,7 +117,9 @@ class Verdict:
 
 
 UNCOUNTED: Final = frozenset({CheckName.LEDGER, CheckName.LOG})
+"""Rungs that a round may do without: a house without accounts or log is not wrong."""
 NO_LEDGER: Final = Check(CheckName.LEDGER, Status.NOT_CHECKABLE, reason="no accounts are kept yet")
 NO_LOG: Final = Check(CheckName.LOG, Status.NOT_CHECKABLE, reason="no transparency log is kept yet")
 COUNTED: Final = tuple(name for name in CheckName if name not in UNCOUNTED)
-ALL_VERIFIED: Final = (*(Check(name, Status.VERIFIED) for name in COUNTED), NO_LEDGER, NO_LOG)
+LOWER_VERIFIED: Final = tuple(Check(name, Status.VERIFIED) for name in COUNTED)
+ALL_VERIFIED: Final = (*LOWER_VERIFIED, NO_LEDGER, NO_LOG)

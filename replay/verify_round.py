@@ -17,24 +17,38 @@ from domain.deal.commitment import client_entropy, commitment
 from domain.deal.shuffle import NO_BEACON, SeededDeck
 from domain.record import CHAIN_START, TIME_PATTERN, leaf_hash
 from domain.round import events as e
-from domain.round.codec import decode_stream, encode_stream
-from replay.checks import LADDER
+from domain.round.codec import EventRecord, decode_stream, encode_stream
+from domain.round.state import RoundState
+from replay.checks import LADDER, ledger
 from replay.evidence import Evidence, Rulesets, round_id
-from replay.redecide import CHOICES, redecide
-from replay.verdict import ALL_VERIFIED, NO_LEDGER, NO_LOG, Verdict
+from replay.postings import Postings
+from replay.redecide import CHOICES, Redecided, redecide
+from replay.verdict import ALL_VERIFIED, LOWER_VERIFIED, NO_LOG, Verdict
 
 
-def verify_round(stream: str, bodies: Sequence[bytes], rulesets: Rulesets) -> Verdict:
-    """The verdict on one round, given its bodies in order and the known rulesets by digest."""
-    if is_exactly_as_recomputed(stream, bodies, rulesets):
+def verify_round(
+    stream: str, bodies: Sequence[bytes], rulesets: Rulesets, postings: Postings | None = None
+) -> Verdict:
+    """The verdict on one round, given its bodies in order and the known rulesets by digest.
+
+    `postings`: what accounts and jackpots have of the round; None where the house keeps none.
+    """
+    found = _exactly_as_recomputed(stream, bodies, rulesets)
+    if found is None:
+        return climb(stream, bodies, rulesets, postings)
+    if postings is None:
         return Verdict(stream, ALL_VERIFIED)
-    return climb(stream, bodies, rulesets)
+    books = ledger.check(Evidence.of_records(stream, *found, rulesets), postings)
+    return Verdict(stream, (*LOWER_VERIFIED, books, NO_LOG))
 
 
-def climb(stream: str, bodies: Sequence[bytes], rulesets: Rulesets) -> Verdict:
+def climb(
+    stream: str, bodies: Sequence[bytes], rulesets: Rulesets, postings: Postings | None = None
+) -> Verdict:
     """Every rung by itself, with all that each finds."""
     evidence = Evidence(stream, bodies, rulesets)
-    return Verdict(stream, (*(check(evidence) for check in LADDER), NO_LEDGER, NO_LOG))
+    lower = (check(evidence) for check in LADDER)
+    return Verdict(stream, (*lower, ledger.check(evidence, postings), NO_LOG))
 
 
 def is_exactly_as_recomputed(stream: str, bodies: Sequence[bytes], rulesets: Rulesets) -> bool:
@@ -43,33 +57,40 @@ def is_exactly_as_recomputed(stream: str, bodies: Sequence[bytes], rulesets: Rul
     Only what somebody chose is taken from the record, and the times; every body is made anew, chained to the recorded
     one before it, and held against the stored bytes.
     """
+    return _exactly_as_recomputed(stream, bodies, rulesets) is not None
+
+
+def _exactly_as_recomputed(
+    stream: str, bodies: Sequence[bytes], rulesets: Rulesets
+) -> tuple[list[EventRecord], RoundState] | None:
+    """The round's records and its last state, if it is."""
     lines = b"\n".join(bodies) + b"\n"
     try:
         records = decode_stream(lines)
         events = [record.data for record in records]
-        expected = _decided_again(stream, events, rulesets)
+        again = _decided_again(stream, events, rulesets)
     except (msgspec.DecodeError, ValueError, RecursionError):
-        return False  # the ladder says what it is
+        return None  # the ladder says what it is
     ats = [record.at for record in records]
-    if not bodies or len(expected) != len(bodies) or not _are_times_in_order(ats, expected):
-        return False
+    if again is None or len(again.events) != len(bodies) or not _are_times_in_order(ats, again.events):
+        return None
     prevs = [CHAIN_START, *map(leaf_hash, bodies[:-1])]
-    return encode_stream(expected, ats, prevs, stream) == lines
+    return (records, again.state) if encode_stream(again.events, ats, prevs, stream) == lines else None
 
 
-def _decided_again(stream: str, events: list[e.RoundEvent], rulesets: Rulesets) -> list[e.RoundEvent]:
-    """The events that the record should have; none for a round that has not ended or is not what it was opened as."""
+def _decided_again(stream: str, events: list[e.RoundEvent], rulesets: Rulesets) -> Redecided | None:
+    """The round as its record should have it; None for a round that has not ended or is not what it was opened as."""
     identity = round_id(stream)
     opened, revealed = (events[0], events[-1]) if events else (None, None)
     if not isinstance(opened, e.RoundOpened) or not isinstance(revealed, e.SeedRevealed) or identity is None:
-        return []
+        return None
     ruleset, server_seed = rulesets.get(opened.ruleset_digest), bytes.fromhex(revealed.server_seed)
     if ruleset is None or ruleset.name != opened.ruleset:
-        return []
+        return None
     if commitment(identity, ruleset.digest, server_seed).hex() != opened.commitment:
-        return []
+        return None
     deck = SeededDeck(server_seed, identity, ruleset.digest, *_public_entropy(events))
-    return redecide(events, ruleset, deck, server_seed).events
+    return redecide(events, ruleset, deck, server_seed)
 
 
 def _public_entropy(events: list[e.RoundEvent]) -> tuple[bytes, bytes]:

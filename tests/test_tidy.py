@@ -190,6 +190,7 @@ WORLD = {
     "random", "secrets", "time", "datetime", "os", "socket", "ssl", "uuid", "subprocess", "tempfile", "threading",
     "asyncio", "urllib", "http", "sqlite3", "psycopg", "psycopg_pool", "eventsourcing", "sqlalchemy", "alembic",
     "marshmallow", "structlog", "click", "rich", "cryptography", "environs", "platformdirs", "logging",
+    "flask", "flask_smorest", "werkzeug", "granian",
 }  # fmt: skip
 CALLS = {"open", "input", "print", "eval", "exec", "__import__", "id", "hash"}
 

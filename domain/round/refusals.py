@@ -74,6 +74,10 @@ class RefusalCode(StrEnum):
     ROUND_UNKNOWN = "round-unknown"
     NOT_ABANDONED = "not-abandoned"
 
+    # Of the key custodian's desk.
+    KEY_UNKNOWN = "key-unknown"
+    KEY_REVOKED = "key-revoked"
+
 
 @dataclass(frozen=True, slots=True)
 class Refusal:

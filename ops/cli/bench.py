@@ -1,14 +1,20 @@
 """`dealproof bench`: how fast it is, in ratios measured in one run.
 
-Not here: the measuring (`ops.bench_core`).
+Not here: the measuring (`ops.bench_core`, `ops.bench_api`).
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import click
 
 from ops.cli.columns import print_columns
 from ops.cli.output import progress_console, write_json_line
+
+if TYPE_CHECKING:
+    from ops.bench_core import Measure
 
 
 @click.group()
@@ -24,16 +30,42 @@ def core(rounds: int, large: int, as_json: bool) -> None:
     """Verify, append and read, each against its yardstick.  The database is a scratch one."""
     from ops.bench_core import TARGETS, run
 
-    measures = run(rounds, max(large, rounds), lambda step: progress_console().print(f"measuring: {step}"))
+    measures = run(rounds, max(large, rounds), _say)
+    _print(measures, TARGETS, as_json=as_json)
+
+
+@bench.command()
+@click.option("--rounds", type=click.IntRange(100), default=10_000, show_default=True, help="Rounds in the database.")
+@click.option(
+    "--open-rounds", type=click.IntRange(1), default=100_000, show_default=True, help="Rounds left open beside those."
+)
+@click.option(
+    "--large", type=click.IntRange(100), default=1_000_000, show_default=True, help="Rounds that one is read among."
+)
+@click.option("--quick", is_flag=True, help="Small sizes: whether it works, not how fast.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+def api(rounds: int, open_rounds: int, large: int, quick: bool, as_json: bool) -> None:
+    """Decisions and reads through `dealproof serve`.  The database is a scratch one."""
+    from ops.bench_api import QUICK, TARGETS, Sizes, run
+
+    sizes = QUICK if quick else Sizes(rounds, open_rounds, max(large, rounds))
+    _print(run(sizes, _say), TARGETS, as_json=as_json)
+
+
+def _say(step: str) -> None:
+    progress_console().print(f"measuring: {step}")
+
+
+def _print(measures: Mapping[str, Measure], targets: Mapping[str, str], *, as_json: bool) -> None:
     if as_json:
         result = {
-            name: {"ratio": round(measure.ratio, 3), "target": TARGETS[name], "parts": measure.parts}
+            name: {"ratio": round(measure.ratio, 3), "target": targets[name], "parts": measure.parts}
             for name, measure in measures.items()
         }
         write_json_line(result)
         return
     rows = [("ratio", "measured", "target", "made of")]
     for name, measure in measures.items():
-        parts = ", ".join(f"{part} {value:,.1f}" for part, value in measure.parts.items())
-        rows.append((name, f"{measure.ratio:.2f}", TARGETS[name], parts))
+        parts = ", ".join(f"{part} {value:,.2f}" for part, value in measure.parts.items())
+        rows.append((name, f"{measure.ratio:.2f}", targets[name], parts))
     print_columns(rows, left=4)

@@ -1,0 +1,118 @@
+"""`dealproof serve`: the HTTP API on a port, for game servers and staff tools.
+
+Not here: what it answers (`ops.api`), TLS (a proxy before it), one worker's app (`ops.api.worker`).
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import threading
+from http.client import HTTPConnection, HTTPException
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from ops.cli.output import UsageError
+from ops.settings import Settings
+
+if TYPE_CHECKING:
+    from granian.server.mp import MPServer
+
+CONNECTIONS: Final = 16_384
+"""Open connections a worker takes at once; whoever sends nothing costs a file descriptor and no thread."""
+
+HEADER_SECONDS: Final = 30
+"""A connection that has not sent a request's head by then is closed."""
+
+
+@click.command()
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen at.")
+@click.option("--port", type=click.IntRange(1, 65_535), default=8080, show_default=True, help="Port to listen at.")
+@click.option("--workers", type=click.IntRange(1, 64), default=2, show_default=True, help="Processes.")
+@click.option(
+    "--blocking-threads", type=click.IntRange(1, 64), default=8, show_default=True, help="Requests at once in a worker."
+)
+@click.option(
+    "--requests-per-minute", type=click.IntRange(1, 10**9), default=600_000, show_default=True,
+    help="What one API key may send in a minute.",
+)  # fmt: skip
+@click.pass_obj
+def serve(
+    settings: Settings, host: str, port: int, workers: int, blocking_threads: int, requests_per_minute: int
+) -> None:
+    """Serve the HTTP API until it is interrupted."""
+    from ops.api.worker import environment
+    from ops.site import current_data_key, open_journal
+
+    _require_free(host, port)
+    _allow_descriptors()
+    with open_journal(settings) as (url, _):
+        current_data_key(url, settings)  # a key file that is lost is told here, in one line
+        os.environ |= environment(settings, url, requests_per_minute)
+        server = _server(host, port, workers, blocking_threads)
+        threading.Thread(target=_announce, args=(host, port), daemon=True).start()
+        server.serve()
+
+
+def _server(host: str, port: int, workers: int, blocking_threads: int) -> MPServer:
+    from granian.constants import HTTPModes, Interfaces
+    from granian.http import HTTP1Settings
+    from granian.log import LogLevels
+    from granian.server.mp import MPServer
+
+    return MPServer(
+        "ops.api.worker:make_app",
+        factory=True,
+        address=host,
+        port=port,
+        interface=Interfaces.WSGI,
+        http=HTTPModes.http1,
+        workers=workers,
+        blocking_threads=blocking_threads,
+        backpressure=CONNECTIONS,
+        backlog=2048,
+        http1_settings=HTTP1Settings(header_read_timeout=1000 * HEADER_SECONDS, max_buffer_size=65_536 + 16_384),
+        log_level=LogLevels.error,
+        respawn_failed_workers=True,
+        workers_kill_timeout=10,
+    )
+
+
+def _require_free(host: str, port: int) -> None:
+    """Raise UsageError where nobody can listen; the server itself would say it in many lines."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind, protocol) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(address)
+    except OSError as error:
+        raise UsageError(f"--host {host} --port {port}: can't listen there: {error.strerror}") from None
+
+
+def _allow_descriptors() -> None:
+    """A process may open as many files as its hard limit says; the soft one is 1,024 on most machines."""
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = 2 * CONNECTIONS if hard == resource.RLIM_INFINITY else min(hard, 2 * CONNECTIONS)
+    if soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+def _announce(host: str, port: int) -> None:
+    """One line when the first worker answers."""
+    pause = threading.Event()
+    address = f"[{host}]" if ":" in host else host
+    while not pause.wait(0.05):
+        try:
+            connection = HTTPConnection({"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host), port, timeout=5)
+            connection.request("GET", "/v1/health")
+            status = connection.getresponse().status
+            connection.close()
+        except (OSError, HTTPException):
+            continue
+        if status == 200:
+            print(f"dealproof: serving http://{address}:{port}/v1", file=sys.stderr, flush=True)
+            return
