@@ -164,13 +164,13 @@ class Floor:
             limits=head.settings.limits,
             currency=head.settings.currency,
             round_id=round_id,
+            not_before=head.at,
         )
         if isinstance(begun, Refusal):
             return begun
         live, records, identity = begun
         made.append(Kept(live, head.settings))
-        at = max(live.last_at, head.at)
-        records += t.CODEC.append_to(table_stream(table), head_of(stored.record), [numbered], at)
+        records += t.CODEC.append_to(table_stream(table), head_of(stored.record), [numbered], live.last_at)
         return Plan(records, [identity])
 
     def _play(

@@ -103,9 +103,17 @@ class House:
         return live
 
     def make_round(
-        self, ruleset: Ruleset, *, table: str, number: int, limits: Limits, currency: str, round_id: bytes | None = None
+        self,
+        ruleset: Ruleset,
+        *,
+        table: str,
+        number: int,
+        limits: Limits,
+        currency: str,
+        round_id: bytes | None = None,
+        not_before: str = "",
     ) -> tuple[LiveRound, list[Record], RoundIdentity] | Refusal:
-        """A round with a fresh seed, and what is to be appended so that it is opened."""
+        """A round with a fresh seed, and what is to be appended so that it is opened, at `not_before` or later."""
         round_id, server_seed = round_id or clock.new_round_id(), secrets.token_bytes(32)
         promise = commitment(round_id, ruleset.digest, server_seed)
         opened = open_round(
@@ -119,7 +127,7 @@ class House:
         )
         if isinstance(opened, Refusal):
             return opened
-        stream, at = f"round:{round_id.hex()}", clock.now()
+        stream, at = f"round:{round_id.hex()}", max(clock.now(), not_before)
         records = append_to(stream, None, [opened], at)
         state = RoundState()
         apply(state, opened)

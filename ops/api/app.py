@@ -23,7 +23,7 @@ from ops.api import accounts, door, evidence, fields, jackpots, keys, meta, prob
 from ops.api.area import COMMAND_PROBLEMS
 from ops.api.patience import Patience
 from ops.api.roles import ANYBODY, ROLES
-from ops.api.serving import EXTENSION, Served
+from ops.api.serving import EXTENSION, TAGS, Served
 from ops.api_keys import Gatekeeper
 from ops.floor import Floor
 from ops.keys import DataKey
@@ -110,7 +110,7 @@ SECURITY: Final = {
 _HEADERS: Final = {
     "IdempotencyKey": ("Idempotency-Key", True, "[!-~]{1,200}", "The command's own name: sent again, the same reply."),
     "IfMatch": ("If-Match", True, tables.IF_MATCH, "The ETag that the sender has seen."),
-    "IfNoneMatch": ("If-None-Match", False, None, "An ETag: if the reply still has it, 304 and no body."),
+    "IfNoneMatch": ("If-None-Match", False, TAGS, "An ETag: if the reply still has it, 304 and no body."),
 }
 
 
@@ -118,7 +118,7 @@ def _add_components(components: Any) -> None:
     for scheme, (header, words) in SECURITY.items():
         components.security_scheme(scheme, {"type": "apiKey", "in": "header", "name": header, "description": words})
     for name, (header, required, pattern, words) in _HEADERS.items():
-        shape = {"type": "string"} | ({} if pattern is None else {"pattern": f"^{pattern}$"})
+        shape = {"type": "string", "pattern": f"^{pattern}$"}
         components.parameter(
             name, "header", {"name": header, "required": required, "schema": shape, "description": words}
         )

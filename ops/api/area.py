@@ -18,13 +18,13 @@ from flask_smorest import Blueprint
 from marshmallow import Schema
 
 from ops.api.fields import Nothing
-from ops.api.serving import idempotency_key, read_body, read_query
+from ops.api.serving import idempotency_key, read_body, read_query, require_plain_tags
 
 View = Callable[..., Response]
 Load = Callable[[], dict[str, Any]]
 
 COMMAND_PROBLEMS: Final = (400, 401, 403, 404, 409, 413, 415, 422, 429, 500, 503)
-READ_PROBLEMS: Final = (401, 403, 404, 413, 422, 429, 500, 503)
+READ_PROBLEMS: Final = (400, 401, 403, 404, 413, 422, 429, 500, 503)
 _NOTHING: Final = Nothing()
 
 
@@ -70,9 +70,10 @@ class Area(Blueprint):  # type: ignore[misc]  # flask-smorest has no types
         def decorate(view: View) -> View:
             @wraps(view)
             def answered(**path: Any) -> Response:
+                require_plain_tags()
                 return view(read_query(query), **path)
 
-            problems = READ_PROBLEMS if signed else (422, 500, 503)
+            problems = READ_PROBLEMS if signed else (400, 422, 500, 503)
             replies = _replies("GET", 200, reply, (*problems, *((409,) if ended else ())))
             document: dict[str, Any] = {"parameters": [{"in": "query", "schema": query}, "IfNoneMatch"]}
             document |= {} if signed else {"security": []}

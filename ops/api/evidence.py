@@ -29,6 +29,8 @@ from ops.api.rounds import ROUND
 from ops.api.serving import caller, floor, reply
 from ops.commands import head_of
 from ops.journal import StreamConflict
+from ops.postings import PostingsReader
+from ops.rulesets import known_rulesets
 from replay.evidence import by_digest
 from replay.verify_round import verify_round
 
@@ -110,10 +112,9 @@ def read_record(query: dict[str, Any], round_id: str) -> Response:
 @area.read(f"{ROUND}/verdict", shapes.Verdict, ended=True)
 def read_verdict(_: dict[str, Any], round_id: str) -> Response:
     """Replay's verdict on a round that has ended."""
-    found = _ended(round_id)
-    rulesets = by_digest(list(floor().pit.known_by_digest().values()))
-    verdict = verify_round(found.done.stream, [stored.record.body for stored in found.stored], rulesets)
-    return reply(verdict.as_json())
+    stream, journal = _ended(round_id).done.stream, floor().journal
+    [(_, bodies, postings)] = PostingsReader(journal).read_rounds(stream, stream)
+    return reply(verify_round(stream, bodies, by_digest(known_rulesets(journal)), postings).as_json())
 
 
 def _ended(round_id: str) -> ReadRound:

@@ -104,6 +104,17 @@ def read_query(schema: Schema) -> dict[str, Any]:
     return cast("dict[str, Any]", schema.load(request.args.to_dict()))
 
 
+def require_plain_tags() -> None:
+    """The ETags that the caller has seen are plain text.  Raises Problem."""
+    if not _TAGS.fullmatch(request.headers.get("If-None-Match", "")):
+        text = "If-None-Match: must be at most 1,000 printable ASCII characters."
+        raise Problem(400, "if-none-match-malformed", text)
+
+
+TAGS: Final = "[ -~]{0,1000}"
+_TAGS: Final = re.compile(TAGS)
+
+
 # -- what goes out
 
 

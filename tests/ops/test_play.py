@@ -168,8 +168,8 @@ def test_two_processes_at_the_same_tables_do_not_collide(
     journal: Journal, migrated_database_url: str, tmp_path: Path
 ) -> None:
     line = command(
-        "--home", str(tmp_path), "--database-url", migrated_database_url, "play", "--direct", "--rounds", "60", "--ruleset",
-        "russian-poker@1",
+        "--home", str(tmp_path), "--database-url", migrated_database_url, "play", "--direct", "--rounds", "60",
+        "--ruleset", "russian-poker@1",
     )  # fmt: skip
     processes = [
         subprocess.Popen([*line, "--seed", str(seed)], cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=subprocess.PIPE)

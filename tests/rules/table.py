@@ -23,6 +23,7 @@ import msgspec
 
 import domain.rulesets
 from domain.cards import CARD_TEXTS, parse_cards
+from domain.codec import Event
 from domain.deal.shuffle import FixedDeck
 from domain.derivation import Line, derivation
 from domain.round import choices as c
@@ -57,7 +58,7 @@ LOW_DEALERS = (
     "2c 2d 9c 7h 4h",
 )
 
-Kind = TypeVar("Kind", bound=e.Event)
+Kind = TypeVar("Kind", bound=Event)
 
 
 def game(page: str) -> Ruleset:
@@ -224,7 +225,7 @@ class Laid:
         """The facts of one kind, in order."""
         return [event for event in self.events if isinstance(event, kind)]
 
-    def story(self, *kinds: type[e.Event]) -> list[str]:
+    def story(self, *kinds: type[Event]) -> list[str]:
         """Names of the facts of these kinds with their boxes, in order: `bet-made 1`."""
         told = [event for event in self.events if isinstance(event, kinds)]
         return [f"{event.NAME.split('.')[0]} {getattr(event, 'box', '')}".strip() for event in told]

@@ -32,6 +32,8 @@ def test_a_round_is_played_from_its_commitment_to_its_verdict(new_house: House) 
     assert seed["commitment"] == done(opened)["commitment"] and len(seed["server_seed"]) == 64
     verdict = done(new_house.get(Role.REGULATOR, f"/v1/rounds/{round_id}/verdict"))
     assert verdict["verdict"] == "verified"
+    # The rung of money too.
+    assert [check["status"] for check in verdict["checks"] if check["check"] == "ledger"] == ["verified"]
     history = done(new_house.get(Role.CASHIER, "/v1/accounts/EUR/anna/game-history"))
     assert [entry["round"] for entry in history["items"]] == [round_id]
 

@@ -310,7 +310,9 @@ def test_a_home_that_cannot_be_used_is_named(migrated_database_url: str, tmp_pat
 
 
 @pytest.mark.parametrize("which", ["a file", "below a file", "not writable"])
-@pytest.mark.parametrize("line", ["rounds", "verify --all", "play --direct --rounds 2", "database status", "database migrate"])
+@pytest.mark.parametrize(
+    "line", ["rounds", "verify --all", "play --direct --rounds 2", "database status", "database migrate"]
+)
 def test_a_home_that_cannot_hold_the_server_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, which: str, line: str
 ) -> None:
