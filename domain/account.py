@@ -305,16 +305,17 @@ def reverse(
     if not isinstance(event, CashEvent) or isinstance(event, FundsReversed):
         text = f"Event {seq} of this account is no deposit, withdrawal or adjustment, so it can't be reversed."
         return Refusal(RefusalCode.NOT_REVERSIBLE, text)
-    undone = {line.account: -line.amount for line in event.lines}
-    refusal = _balance_refusal(state, undone[PLAYER])
+    amount = event.amount if isinstance(event, FundsWithdrawn) else -event.amount
+    refusal = _balance_refusal(state, amount)
     if refusal is not None:
         return refusal
+    against = event.against.value if isinstance(event, FundsAdjusted) else CASH
     return FundsReversed(
-        after=_moved(state, undone[PLAYER]),
-        amount=undone[PLAYER],
+        after=_moved(state, amount),
+        amount=amount,
         approver=approver,
         by=by,
-        lines=lines(undone),
+        lines=lines({PLAYER: amount, against: -amount}),
         reason=reason,
         reference=reference,
         reverses=seq,

@@ -124,8 +124,9 @@ def _reversed_again(
 
 def _may_be_undone(event: a.AccountEvent) -> bool:
     """Whether its lines can be turned round; those of a forged event may be anything."""
-    entry = getattr(event, "lines", [])
-    return not entry or (not list(unbalanced(entry)) and any(line.account == PLAYER for line in entry))
+    if not isinstance(event, a.CashEvent):
+        return True  # it is refused before its lines are looked at
+    return not list(unbalanced(event.lines)) and any(line.account == PLAYER for line in event.lines)
 
 
 def _entry_again(state: a.AccountState, seq: int, event: a.RoundEntry) -> a.AccountEvent:

@@ -11,6 +11,7 @@ Not here: serving it (`worker`, `ops.cli.serve`), the areas.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from importlib.metadata import version
 from typing import Any, Final
@@ -130,3 +131,23 @@ def _add_components(components: Any) -> None:
             retry = {"schema": {"type": "string", "pattern": "^[0-9]+$"}, "required": True}
             description["headers"] = {"Retry-After": {**retry, "description": "Seconds."}}
         components.response(f"Problem{status}", description)
+
+
+# -- for docs/api.md
+
+
+def table_of_routes(app: Flask) -> str:
+    """Every address with what it does and who may, as a Markdown table."""
+    paths = json.loads(app.extensions[meta.DOCUMENT])["paths"]
+    rules = {rule.endpoint: rule for rule in app.url_map.iter_rules()}
+    rows = ["| request | what it does | roles |", "|---|---|---|"]
+    for endpoint in (*ROLES, *sorted(ANYBODY)):
+        template = re.sub(r"<\w+:(\w+)>", r"{\1}", rules[endpoint].rule)
+        [(method, operation)] = [
+            (method, operation)
+            for method, operation in paths[template].items()
+            if method != "parameters" and operation["operationId"] == endpoint.partition(".")[2]
+        ]
+        roles = ", ".join(sorted(ROLES[endpoint])) if endpoint in ROLES else "anybody, unsigned"
+        rows.append(f"| `{method.upper()} {template}` | {operation['summary']} | {roles} |")
+    return "\n".join(rows) + "\n"

@@ -82,13 +82,13 @@ def finish(response: Response) -> Response:
 
 def _log(response: Response) -> None:
     """The rule of the address, not the address: nobody's name stands in a log."""
-    caller = getattr(g, "caller", None)
+    caller = g.get("caller")
     logger().info(
         "request_answered",
         method=request.method,
         endpoint=request.endpoint,
         status=response.status_code,
-        milliseconds=round((time.perf_counter() - g.began) * 1000),
+        milliseconds=round((time.perf_counter() - g.get("began", time.perf_counter())) * 1000),
         key=None if caller is None else caller.key_id,
     )
 

@@ -113,7 +113,7 @@ def read_record(query: dict[str, Any], round_id: str) -> Response:
 def read_verdict(_: dict[str, Any], round_id: str) -> Response:
     """Replay's verdict on a round that has ended."""
     stream, journal = _ended(round_id).done.stream, floor().journal
-    [(_, bodies, postings)] = PostingsReader(journal).read_rounds(stream, stream)
+    [(stream, bodies, postings)] = PostingsReader(journal).read_rounds(stream, stream)
     return reply(verify_round(stream, bodies, by_digest(known_rulesets(journal)), postings).as_json())
 
 
