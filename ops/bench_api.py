@@ -12,17 +12,12 @@ Not here: the load (`ops.bench_api_load`), where a request's time goes (`ops.ben
 
 from __future__ import annotations
 
-import socket
 import statistics
-import subprocess
-import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
-from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
@@ -38,6 +33,7 @@ from ops.bench_api_shares import shares
 from ops.bench_core import Measure, fill, scratch_server
 from ops.floor import Floor
 from ops.play import CURRENCY, DEPOSIT, MANAGERS, allowed, new_command
+from ops.serving_process import api_server
 from ops.settings import Settings
 from ops.site import open_floor
 
@@ -61,7 +57,7 @@ class Sizes(NamedTuple):
 
     rounds: int = 10_000
     open_rounds: int = 100_000
-    large: int = 1_000_000
+    large: int = 100_000
     turns: int = 9
     at_once: int = 12
 
@@ -116,10 +112,11 @@ def decisions(few: Casino, many: Casino, turns: int) -> dict[str, Measure]:
     halves = [few.tables[nth::WORKERS] for nth in range(WORKERS)]
     with ExitStack() as stack:
         direct = [stack.enter_context(Load(partial(DirectTables.at, few.settings, half))) for half in halves]
-        http, beside = (
-            stack.enter_context(Load(partial(HttpTables, stack.enter_context(serving(casino)), few.key, few.tables)))
-            for casino in (few, many)
-        )
+        over_http = []
+        for casino in (few, many):
+            address = stack.enter_context(api_server(casino.settings, casino.url, WORKERS))
+            over_http.append(stack.enter_context(Load(partial(HttpTables, address, casino.key, casino.tables))))
+        http, beside = over_http
         paces = _take_turns({"direct": direct, "http": [http], "beside": [beside]}, turns)
     tails = [pace.p99 / pace.median for pace in paces["http"]]
     times = {"median_ms": _median(paces["http"], "median"), "p99_ms": _median(paces["http"], "p99")}
@@ -177,7 +174,7 @@ def reads(few: Casino, large: Casino, sizes: Sizes) -> Measure:
         for name, casino in {"small": few, "large": large}.items():
             ids = _some_rounds(casino.url, 40 * sizes.at_once)
             lanes = [ids[nth::TABLES] for nth in range(TABLES)]
-            address = stack.enter_context(serving(casino))
+            address = stack.enter_context(api_server(casino.settings, casino.url, WORKERS))
             loads[name] = [stack.enter_context(Load(partial(HttpReads, address, casino.key, lanes)))]
         compared = _compare(_take_turns(loads, sizes.turns), "small", "large", "rate")
     rounds = {f"rounds_{name}": float(_count(casino.url)) for name, casino in {"small": few, "large": large}.items()}
@@ -200,48 +197,6 @@ def _count(url: str) -> int:
 _SOME_ROUNDS: Final = """
 select stream from dealproof.round_identity where table_id in ('bench', 'copy') order by random() limit %s
 """
-
-
-# -- what is served
-
-
-@contextmanager
-def serving(casino: Casino) -> Iterator[str]:
-    """The address of `dealproof serve` with two workers."""
-    port = _free_port()
-    options = ["--home", str(casino.settings.home), "--key-file", str(casino.settings.key_file)]
-    command = [sys.executable, "-m", "ops.cli.main", *options, "--database-url", casino.url, "serve"]
-    process = subprocess.Popen([*command, "--port", str(port), "--workers", str(WORKERS)], stderr=subprocess.PIPE)
-    try:
-        _await(process, port)
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        process.terminate()
-        process.communicate()
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-def _await(process: subprocess.Popen[bytes], port: int) -> None:
-    while not _is_healthy(port):
-        if process.poll() is not None:
-            raise RuntimeError(f"dealproof serve has ended: {process.communicate()[1].decode()}")
-        time.sleep(0.05)
-
-
-def _is_healthy(port: int) -> bool:
-    connection = HTTPConnection("127.0.0.1", port, timeout=5)
-    try:
-        connection.request("GET", "/v1/health")
-        return connection.getresponse().status == 200
-    except (OSError, HTTPException):
-        return False
-    finally:
-        connection.close()
 
 
 # -- databases
@@ -335,11 +290,15 @@ $body$
 """
 
 _COPY_EVENTS: Final = """
+with round as materialized (
+    select stream, pg_temp.copied(stream, %(nth)s::bigint) as copy
+    from dealproof.round_identity where table_id = 'bench'
+)
 insert into dealproof.events (originator_id, originator_version, topic, state, notification_id)
-select pg_temp.copied(stream, %(nth)s::bigint), originator_version, topic,
-       convert_to(replace(convert_from(state, 'UTF8'), stream, pg_temp.copied(stream, %(nth)s::bigint)), 'UTF8'),
+select copy, originator_version, topic, convert_to(replace(convert_from(state, 'UTF8'), stream, copy), 'UTF8'),
        notification_id + %(nth)s::bigint * %(last)s::bigint
-from dealproof.round_identity join dealproof.events on originator_id = stream where table_id = 'bench'
+from round join dealproof.events on originator_id = stream
+order by originator_id, originator_version
 """
 
 _COPY_IDENTITIES: Final = """

@@ -20,11 +20,12 @@ from flask import Flask, Response, request
 from marshmallow import ValidationError
 from werkzeug.exceptions import HTTPException, MethodNotAllowed
 
+from domain.record import BodyError
 from domain.round.refusals import Refusal, RefusalCode
 from ops.api.strict_json import BadJson
 from ops.api_keys import Denial, DenialCode
 from ops.commands import Busy
-from ops.journal import CommandMismatch, JournalUnavailable
+from ops.journal import CommandMismatch, EnvelopeMismatch, JournalUnavailable
 from ops.logs import logger
 
 MEDIA_TYPE: Final = "application/problem+json"
@@ -215,6 +216,12 @@ def _of_mismatch(_: Exception) -> Response:
     return Problem(422, "idempotency-key-reused", text).reply()
 
 
+def _of_damage(error: Exception) -> Response:
+    logger().error("record_damaged", endpoint=request.endpoint, reason=str(error))
+    text = "A stored record can't be read: it was changed or damaged.  Its verdict says where."
+    return Problem(500, "record-damaged", text).reply()
+
+
 def _of_bug(_: Exception) -> Response:
     # The traceback goes to the log, without the frames' local variables: they may hold a seed.
     logger().error("request_failed", endpoint=request.endpoint, exc_info=True)
@@ -230,4 +237,6 @@ def register(app: Flask) -> None:
     app.register_error_handler(JournalUnavailable, _of_database)
     app.register_error_handler(Busy, _of_busy)
     app.register_error_handler(CommandMismatch, _of_mismatch)
+    app.register_error_handler(BodyError, _of_damage)
+    app.register_error_handler(EnvelopeMismatch, _of_damage)
     app.register_error_handler(Exception, _of_bug)

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import atexit
 import os
+import threading
+import time
 from typing import Final
 
 from flask import Flask
@@ -36,9 +38,18 @@ def make_app() -> Flask:
     """The worker's app.  Raises DatabaseUnavailable, KeyFileError."""
     settings = read_settings(None, None, None)
     set_level(settings.log_level)
+    threading.Thread(target=_end_with_parent, args=(os.getppid(),), daemon=True).start()
     url = settings.database_url
     assert url is not None  # whoever starts a worker names the database
     journal = Journal.open(url)
     atexit.register(journal.close)
     gatekeeper = Gatekeeper(journal, int(os.environ[REQUESTS_PER_MINUTE]))
     return create_app(floor_at(url, journal, settings), gatekeeper, lambda: add_data_key(url, settings))
+
+
+def _end_with_parent(parent: int) -> None:
+    """A worker whose parent was killed would go on serving beside the next server."""
+    while os.getppid() == parent:
+        time.sleep(1)
+    # What is half done is done by the journal or not at all; its sender asks again.
+    os._exit(1)

@@ -40,7 +40,7 @@ def core(rounds: int, large: int, as_json: bool) -> None:
     "--open-rounds", type=click.IntRange(1), default=100_000, show_default=True, help="Rounds left open beside those."
 )
 @click.option(
-    "--large", type=click.IntRange(100), default=1_000_000, show_default=True, help="Rounds that one is read among."
+    "--large", type=click.IntRange(100), default=100_000, show_default=True, help="Rounds that one is read among."
 )
 @click.option("--quick", is_flag=True, help="Small sizes: whether it works, not how fast.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")

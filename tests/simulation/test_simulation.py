@@ -16,6 +16,10 @@ from typing import Any
 import pytest
 
 from domain import account as a
+from domain import activation as v
+from domain import jackpot as j
+from domain import table as t
+from domain.round.events import EVENT_TYPES
 from domain.round.refusals import Refusal
 from ops import cashier, commands, floor
 from ops.commands import Carried, Command
@@ -69,9 +73,13 @@ def test_a_postgresql_that_is_killed_loses_nothing(own: OwnServer) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("first", [1_000, 2_000])
-def test_many_evenings(own: OwnServer, first: int) -> None:
+def test_many_evenings_meet_every_kind_of_event(own: OwnServer, first: int) -> None:
+    kinds = set[str]()
     for seed in range(first, first + 8):
-        run_seed(seed, own, 150)
+        kinds |= run_seed(seed, own, 150).kinds
+
+    codecs = (a.CODEC, j.CODEC, t.CODEC, v.CODEC)
+    assert {*EVENT_TYPES, *(kind for codec in codecs for kind in codec.types)} == kinds
 
 
 # -- a floor that is broken is noticed

@@ -27,7 +27,7 @@ from domain.table import Abandoned, TableSettings
 from ops.cashier import AccountDone
 from ops.commands import Command
 from ops.floor import Floor, RoundDone
-from ops.journal import Journal, JournalUnavailable
+from ops.journal import Journal, JournalUnavailable, Stored
 from ops.rulesets import publish
 from ops.simulation import next_choice, stakes
 from tests.ops.floor.casino import KEY, house_version, limits, rendered
@@ -42,6 +42,7 @@ PLAYERS: Final = ("anna", "boris", "clara", "dora", "egor", "fima")
 JACKPOT: Final = "grand"
 POOR: Final = frozenset({Code.FUNDS_TOO_LOW})
 CLOSED: Final = frozenset({Code.TABLE_CLOSED})
+SHARES: Final = {"ace-king": [1, 7], "pair": [1, 3], "two-pair": [1, 1]}
 HOUR: Final = 3_600_000
 
 
@@ -73,8 +74,10 @@ class World:
         self.tables: dict[str, TableSettings] = {}
         self.rounds: dict[str, RoundDone] = {}
         self.cash: Counter[tuple[str, str]] = Counter()
+        self.movements: list[tuple[str, int]] = []
         self.guests = 0
         self.repeated = 0
+        self.kinds: set[str] = set()
 
     def run(self) -> None:
         """The evening, its checks, and the end of every round that was left open.  Raises Wrong."""
@@ -90,6 +93,7 @@ class World:
                 self._finish_all()
                 self._check()
                 self._ask_everything_again()
+                self.kinds = {stored.record.type for stored in self._everything()}
             finally:
                 for floor in self.floors:
                     floor.journal.close()
@@ -186,6 +190,7 @@ class World:
 
     def _book(self, done: AccountDone) -> None:
         event, key = done.event, (done.currency, done.player)
+        self.movements.append((done.player, done.seq))
         match event:
             case a.FundsDeposited() | a.FundsAdjusted() | a.FundsReversed():
                 self.cash[key] += event.amount
@@ -210,7 +215,7 @@ class World:
     def _furnish(self) -> None:
         rulesets = [*released_rulesets().values()]
         for name, shown in (("pairs", "at-deal"), ("late", "in-turn")):
-            rulesets.append(house_version("frequent-jackpot", name, hands_shown=shown))
+            rulesets.append(house_version("frequent-jackpot", name, hands_shown=shown, jackpot_shares=SHARES))
         for ruleset in rulesets:
             publish(self.floors[0].journal, ruleset)
             self._activate(ruleset.name)
@@ -219,7 +224,7 @@ class World:
             self._open_table(ruleset.name)
         for player in PLAYERS:
             self._open_account(player)
-            self._deposit(player, 20_000)
+            self._deposit(player, 6_000)
 
     def _activate(self, name: str) -> None:
         self.send("propose", lambda f, k: f.pit.propose_ruleset(k._replace(by="olga"), name, "season"))
@@ -229,10 +234,10 @@ class World:
         self._tick(self.random)
         [act] = self.random.choices(
             [
-                self._play, self._open_round, self._cash, self._correct, self._void, self._finish, self._again,
+                self._play, self._open_round, self._cash, self._correct, self._void, self._leave, self._again,
                 self._change_table, self._replace_table, self._look, self._kill, self._intrude,
             ],
-            [40, 12, 8, 4, 2, 4, 10, 3, 1, 4, 2, 2],
+            [40, 12, 8, 5, 2, 4, 10, 3, 1, 4, 2, 2],
         )  # fmt: skip
         act()
 
@@ -254,7 +259,7 @@ class World:
         known = self.floors[0].pit.known(ruleset)
         assert known is not None
         return TableSettings(
-            self.random.choice(list(Abandoned)), self.random.choice((1, 60, 1800)), "EUR",
+            self.random.choice(list(Abandoned)), self.random.choice((1, 60)), "EUR",
             JACKPOT if known.jackpot_shares else None, self._limits(), ruleset,
         )  # fmt: skip
 
@@ -301,7 +306,8 @@ class World:
                 lambda f, k: f.cashier.adjust(k, "EUR", player, amount, against=against, **desk), POOR,
             )  # fmt: skip
         else:
-            seq = self.random.randrange(12)
+            known = [seq for name, seq in self.movements if name == player]
+            seq = self.random.choice(known) if known and self.random.random() < 0.8 else self.random.randrange(12)
             self.send(
                 f"reverse {player} {seq}", lambda f, k: f.cashier.reverse(k, "EUR", player, seq, **desk),
                 POOR | {Code.NOT_REVERSIBLE, Code.ALREADY_REVERSED},
@@ -368,9 +374,12 @@ class World:
                 frozenset({Code.NOT_DEALT, Code.NOT_YOUR_BOX, Code.BOX_UNKNOWN}),
             )  # fmt: skip
 
-    def _finish(self) -> None:
+    def _leave(self) -> None:
+        """A player is gone, most often for long enough."""
         done = self._some_round()
         if done is not None:
+            if self.random.random() < 0.7:
+                self.time.milliseconds += HOUR
             self.send(f"finish {_short(done)}", lambda f, k: f.finish(k, done.stream), frozenset({Code.NOT_ABANDONED}))
 
     def _finish_all(self) -> None:
@@ -415,6 +424,10 @@ class World:
         require(answer == old.answer, old.command.id, old.command.request, "was", old.answer, "and is now", answer)
 
     # -- checks
+
+    def _everything(self) -> list[Stored]:
+        journal = self.floors[0].journal
+        return journal.read_positions(range(1, journal.head_position() + 1))
 
     def _check(self) -> None:
         journal = self.floors[0].journal

@@ -106,3 +106,20 @@ def test_a_refusal_points_at_the_field_it_blames(
     body = answer.get_json()
     assert (body["code"], body.get("pointer")) == (code, pointer), body
     assert body["detail"]
+
+
+def test_a_damaged_record_is_told_and_its_verdict_says_where(new_house: House) -> None:
+    """Whoever got around the triggers: no look at the round is answered with what he wrote."""
+    round_id = new_house.ended()
+    with psycopg.connect(new_house.casino.url, autocommit=True) as owner:
+        owner.execute("alter table dealproof.events disable trigger user")
+        owner.execute(
+            "update dealproof.events set state = '{}' where originator_id = %s and originator_version = 2",
+            (f"round:{round_id}",),
+        )
+
+    for address in (f"/v1/rounds/{round_id}", f"/v1/rounds/{round_id}/record?reason=complaint"):
+        problem(new_house.get(Role.DISPUTE_OFFICER, address), 500, "record-damaged")
+    verdict = done(new_house.get(Role.DISPUTE_OFFICER, f"/v1/rounds/{round_id}/verdict"))
+    assert verdict["verdict"] == "discrepancy"
+    assert (verdict["checks"][0]["status"], verdict["checks"][0]["seq"]) == ("discrepancy", 2)

@@ -88,8 +88,9 @@ def serving(folder: Path, environment: dict[str, str]) -> Iterator[Server]:
         assert f"dealproof: serving http://127.0.0.1:{port}/v1\n" in log.read_text(), log.read_text()
         yield Server(process, port, log)
     finally:
-        process.kill()
-        process.wait()
+        if process.poll() is None:
+            process.terminate()
+        process.wait(timeout=60)
 
 
 @dataclass
@@ -201,8 +202,7 @@ def test_a_query_is_signed_as_it_is_sent(site: Site) -> None:
 
 def test_a_worker_that_is_killed_is_replaced(site: Site) -> None:
     """What it had in hand is lost with it; a caller who asks again is answered by the other one."""
-    children = Path(f"/proc/{site.server.process.pid}/task/{site.server.process.pid}/children").read_text().split()
-    workers = [int(pid) for pid in children if b"serve" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+    workers = workers_of(site.server)
     assert len(workers) == 2
     os.kill(workers[0], signal.SIGKILL)
 
@@ -211,6 +211,13 @@ def test_a_worker_that_is_killed_is_replaced(site: Site) -> None:
             health(site.server)
         except (OSError, http.client.HTTPException):
             health(site.server)
+
+
+def workers_of(server: Server) -> list[int]:
+    """Process ids of the workers."""
+    parent = server.process.pid
+    children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
+    return [int(pid) for pid in children if b"serve" in Path(f"/proc/{pid}/cmdline").read_bytes()]
 
 
 SAID = re.compile("[a-z]+(_[a-z]+)+")
@@ -243,6 +250,21 @@ def test_a_server_without_a_database_brings_its_own_and_takes_it_along(with_sign
         assert server.log.read_text().count("\n") == 1
     settings = Settings(folder / "home", None, folder / "home" / "keys" / "dealproof.key")
     assert postgres_status(settings.server_folder).pid is None
+
+
+def test_workers_end_when_their_server_is_killed(furnished_url: str, tmp_path: Path) -> None:
+    """Nobody goes on serving beside the next server; the port is free for it."""
+    with serving(tmp_path, {"DEALPROOF_DATABASE_URL": furnished_url}) as server:
+        workers = workers_of(server)
+        server.process.kill()
+        server.process.wait()
+        for _ in range(100):
+            if not any(Path(f"/proc/{pid}/cmdline").exists() for pid in workers):
+                break
+            time.sleep(0.1)
+
+    assert len(workers) == 2
+    assert [pid for pid in workers if Path(f"/proc/{pid}").exists()] == []
 
 
 def test_a_port_that_is_taken_is_told_in_one_line(tmp_path: Path, migrated_database_url: str) -> None:
