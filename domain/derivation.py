@@ -54,8 +54,8 @@ def _stakes(box: BoxState) -> Iterator[Step]:
 
 
 def _bonus(ruleset: Ruleset, state: RoundState, box: BoxState) -> Iterator[Step]:
-    if not box.bonus:
-        return
+    if not box.bonus_settled:
+        return  # there is none, or the round was voided before it was judged
     main = evaluate(box.first_five).main
     name, odds = COMBINATION_WORDS[main], ruleset.bonus_odds[main]
     if box.bonus_returned and main in ruleset.jackpot_shares:

@@ -78,7 +78,7 @@ def run(sizes: Sizes, say: Callable[[str], None]) -> dict[str, Measure]:
     """Every ratio, and where the time of a decision goes."""
     with scratch_server() as server, tempfile.TemporaryDirectory(prefix="dealproof-bench-") as home:
         say(f"{sizes.rounds:,} rounds")
-        few = furnished(server, Path(home), sizes)
+        few = furnished(_create(server, "few", "template0"), Path(home), sizes)
         many, large = copied(few, "many"), copied(few, "large")
         say("where the time of a decision goes")
         measures = {"append_share": shares(few.settings, few.key, few.tables)}
@@ -202,9 +202,8 @@ select stream from dealproof.round_identity where table_id in ('bench', 'copy') 
 # -- databases
 
 
-def furnished(server: str, home: Path, sizes: Sizes) -> Casino:
-    """Tables, players, a key and some rounds, in a database of their own."""
-    url = _create(server, "few", "template0")
+def furnished(url: str, home: Path, sizes: Sizes) -> Casino:
+    """Tables, players, a key and some rounds, in an empty database."""
     settings = Settings(home, url, home / "keys" / "dealproof.key")
     tables = [Table(f"table-{number}", sizes.at_once) for number in range(1, TABLES + 1)]
     with open_floor(settings) as (_, floor):

@@ -142,9 +142,7 @@ class HttpTables:
 
     def prepare(self) -> None:
         """Deal the rounds of every table.  The connections are new: they spread over the workers by chance."""
-        for lane in self._lanes:
-            lane.close()
-        self._lanes = [Lane(self._address) for _ in self._tables]
+        self._lanes = _connect(self._address, self._lanes, len(self._tables))
         opening = [[f"/v1/tables/{table.name}/rounds"] * table.rounds for table in self._tables]
         exchange(self._lanes, [[self._post(target, {}) for target in targets] for targets in opening])
         rounds = [[str(msgspec.json.decode(answer)["round"]) for answer in lane.answers] for lane in self._lanes]
@@ -192,12 +190,13 @@ class HttpReads:
     """Rounds read by id through the API: a connection for each list of ids."""
 
     def __init__(self, address: str, key: str, rounds: Sequence[Sequence[str]]) -> None:
-        self._key, self._rounds = key, rounds
-        self._lanes = [Lane(address) for _ in rounds]
+        self._address, self._key, self._rounds = address, key, rounds
+        self._lanes: list[Lane] = []
         self._requests: list[list[bytes]] = []
 
     def prepare(self) -> None:
-        """Sign the requests: none may be sent twice."""
+        """New connections, and requests of which none was sent before."""
+        self._lanes = _connect(self._address, self._lanes, len(self._rounds))
         self._requests = [
             [request(self._key, "GET", f"/v1/rounds/{name}", b"") for name in names] for names in self._rounds
         ]
@@ -272,6 +271,13 @@ def _content_length(head: bytes) -> int:
 
 
 _LENGTH: Final = re.compile(rb"(?i)\r\ncontent-length: *([0-9]+)")
+
+
+def _connect(address: str, old: Sequence[Lane], count: int) -> list[Lane]:
+    """New lanes for old ones, which a server may have closed meanwhile."""
+    for lane in old:
+        lane.close()
+    return [Lane(address) for _ in range(count)]
 
 
 def exchange(lanes: Sequence[Lane], requests: Sequence[Sequence[bytes]]) -> Turn:

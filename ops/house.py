@@ -218,7 +218,8 @@ class House:
         live.head = (records[-1].seq, leaf_hash(stored[-1].record.body))
         live.last_at = records[-1].at
         dealt = next((record.data for record in records if isinstance(record.data, CardsDealt)), None)
-        if dealt is not None and live.deck is None:
+        # A round that has ended needs no deck, and so no key.
+        if dealt is not None and live.deck is None and live.state.phase is not Phase.ENDED:
             live.beacon = NO_BEACON if dealt.beacon is None else bytes.fromhex(dealt.beacon)
             live.deck = self._deck(live, live.state, live.beacon)
 

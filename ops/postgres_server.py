@@ -259,7 +259,8 @@ class EmbeddedPostgres:
 
     def _claim_folder(self) -> None:
         if not self.folder.exists():
-            self.folder.mkdir(parents=True)
+            # Another process may make it at the same moment.
+            self.folder.mkdir(parents=True, exist_ok=True)
             self.folder.chmod(0o711 if os.geteuid() == 0 else 0o700)   # root's server, another user, must get through
         owner = self.folder.stat().st_uid
         if owner != os.geteuid():
