@@ -156,7 +156,8 @@ class House:
         if appended.repeated:
             return self._answer_again(live, appended)
         live.head, live.last_at = (records[-1].seq, leaf_hash(records[-1].body)), at
-        live.state, live.deck, live.beacon = planned.state, planned.deck, planned.beacon
+        live.state, live.beacon = planned.state, planned.beacon
+        live.deck = None if planned.state.phase is Phase.ENDED else planned.deck
         return events
 
     def plan(self, live: LiveRound, choices: Choices, funds: Funds | None = None) -> Planned | Refusal:
