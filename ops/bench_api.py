@@ -131,8 +131,8 @@ def decisions(few: Casino, many: Casino, turns: int) -> dict[str, Measure]:
 def _take_turns(loads: dict[str, list[Load]], turns: int) -> Paces:
     paces: Paces = {name: [] for name in loads}
     for turn in range(turns + 1):
-        for name, own in loads.items():
-            pace = _pace(own)
+        for name in list(loads)[:: -1 if turn % 2 else 1]:
+            pace = _pace(loads[name])
             if turn:  # the first one warms connections, prepared statements and caches
                 paces[name].append(pace)
     return paces

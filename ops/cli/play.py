@@ -54,7 +54,7 @@ def demo(settings: Settings, rounds: int, seed: int | None) -> int:
         "  dealproof rounds --last 20\n"
         "  dealproof verify --all --json | head -1\n"
         "  dealproof rulesets diff russian-poker@1 open-russian-poker@1\n"
-        "  dealproof play --rounds 500 --ruleset open-russian-poker@1",
+        "  dealproof play --rounds 100 --ruleset open-russian-poker@1",
         soft_wrap=True,
     )
     return 1 if tally.counts["discrepancy"] else 0
