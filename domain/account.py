@@ -20,6 +20,7 @@ from typing import ClassVar, Final
 
 import msgspec
 
+from domain.access import same_person
 from domain.codec import Codec, Event
 from domain.currency import EXPONENTS
 from domain.ledger import BANK, BONUS, CASH, PLAYER, Entry, Line, Move, Wager, jackpot_account, lines
@@ -352,7 +353,7 @@ def _approval_refusal(by: str, approver: str, reason: str, reference: str) -> Re
             return refusal
     if not reason.strip():
         return Refusal(RefusalCode.REASON_MISSING, "A correction needs its reason.")
-    if approver == by:
+    if same_person(approver, by):
         return Refusal(RefusalCode.SAME_PERSON, f"A correction can't be approved by {by}, who makes it.")
     return text_refusal("reason", reason)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Final
 
+from domain.access import same_person
 from domain.account import text_refusal
 from domain.codec import Codec, Event
 from domain.round.refusals import Refusal, RefusalCode
@@ -65,7 +66,7 @@ def approve(head: RulesetEvent | None, *, name: str, by: str, reason: str) -> Ru
         return refusal
     if not isinstance(head, ActivationProposed):
         return Refusal(RefusalCode.NOT_PROPOSED, f"Nobody has proposed to activate {name}.")
-    if head.by == by:
+    if same_person(head.by, by):
         return Refusal(RefusalCode.SAME_PERSON, f"Ruleset {name} was proposed by {by}; another person must approve it.")
     return RulesetActivated(by=by, proposed_by=head.by, reason=reason)
 

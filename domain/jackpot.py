@@ -27,6 +27,9 @@ from domain.round import events as e
 from domain.round.refusals import Refusal, RefusalCode
 from domain.ruleset import Ruleset
 
+LARGEST_SEED_AMOUNT: Final = LARGEST_POT // 10
+"""What is fed on top must not take a pot beyond the largest one, which no round may be dealt with."""
+
 
 class JackpotState(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """The pot; currency and seed amount never change."""
@@ -114,8 +117,8 @@ def open_jackpot(
         return name_refusal("jackpot's name")
     if currency not in EXPONENTS:
         return unknown_currency(currency)
-    if not is_amount(seed_amount, LARGEST_POT):
-        text = f"A seed amount is a whole number of minor units from 0 to {LARGEST_POT}, not {seed_amount!r}."
+    if not is_amount(seed_amount, LARGEST_SEED_AMOUNT):
+        text = f"A seed amount is a whole number of minor units from 0 to {LARGEST_SEED_AMOUNT}, not {seed_amount!r}."
         return Refusal(RefusalCode.NOT_WHOLE, text)
     if state is not None:
         return Refusal(RefusalCode.JACKPOT_EXISTS, f"There is a jackpot {jackpot} already.")

@@ -23,7 +23,16 @@ from enum import StrEnum
 from typing import Final, Protocol, Self
 from urllib.parse import quote
 
-from domain.access import KEY_CODEC, KEY_STREAMS, KeyCreated, KeyRevoked, Role, key_stream
+from domain.access import (
+    KEY_CODEC,
+    KEY_STREAMS,
+    LONGEST_PERSON,
+    KeyCreated,
+    KeyRevoked,
+    Role,
+    is_person,
+    key_stream,
+)
 from domain.record import is_record_text, leaf_hash
 from ops import clock
 from ops.journal import Journal, StreamConflict
@@ -132,7 +141,9 @@ def create_key(journal: Journal, *, role: Role, person: str, label: str, by: str
 
     Raises ValueError for a text that a record can't hold, and JournalUnavailable.
     """
-    _require_text(person=person, by=by, **({"label": label} if label else {}))
+    _require_text(by=by, **({"label": label} if label else {}))
+    if not is_person(person):
+        raise ValueError(f"person: {PERSON_WORDS}")
     key = ApiKey(secrets.token_hex(8), secrets.token_bytes(32))
     stream = key_stream(key.id)
     created = KeyCreated(by=by, label=label, person=person, role=role, secret_sha256=key.secret_sha256)
@@ -184,6 +195,20 @@ def _entry(bodies: list[bytes]) -> KeyEntry:
         revoked_at=last.at if revoked else None,
         revoked_by=revoked.by if revoked else None,
         reason=revoked.reason if revoked else None,
+    )
+
+
+PERSON_WORDS: Final = (
+    f"must be a name of 1 to {LONGEST_PERSON} characters in Unicode form NFC, with single spaces between its words and "
+    "no invisible characters"
+)
+
+
+def may_approve(journal: Journal, person: str) -> bool:
+    """Whether somebody of this name has a key of the cashier's or the back office's that is good."""
+    staff = (Role.CASHIER, Role.BACK_OFFICE)
+    return any(
+        entry.person == person and entry.role in staff and entry.revoked_at is None for entry in list_keys(journal)
     )
 
 

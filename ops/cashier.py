@@ -37,6 +37,10 @@ class AccountDone:
         return self.event.after
 
 
+def _anybody(_: str) -> bool:
+    return True
+
+
 class Cashier:
     """Works on a journal; safe to share among threads."""
 
@@ -109,13 +113,14 @@ class Cashier:
         approver: str,
         reason: str,
         reference: str,
+        may_approve: Callable[[str], bool] = _anybody,
     ) -> AccountDone | Refusal:
         """Money given (positive) or taken (negative), approved by another person."""
-        return self._on_account(
-            command,
-            currency,
-            player,
-            lambda state: a.adjust(
+
+        def decide(state: AccountState) -> AccountEvent | Refusal:
+            if not may_approve(approver):
+                return _no_approver(approver)
+            return a.adjust(
                 state,
                 amount=amount,
                 against=against,
@@ -123,16 +128,28 @@ class Cashier:
                 approver=approver,
                 reason=reason,
                 reference=reference,
-            ),
-        )
+            )
+
+        return self._on_account(command, currency, player, decide)
 
     def reverse(
-        self, command: Command, currency: str, player: str, seq: int, *, approver: str, reason: str, reference: str
+        self,
+        command: Command,
+        currency: str,
+        player: str,
+        seq: int,
+        *,
+        approver: str,
+        reason: str,
+        reference: str,
+        may_approve: Callable[[str], bool] = _anybody,
     ) -> AccountDone | Refusal:
         """Undo the deposit, withdrawal or adjustment at `seq`, once."""
         stream = account_stream(currency, player)
 
         def decide(state: AccountState) -> AccountEvent | Refusal:
+            if not may_approve(approver):
+                return _no_approver(approver)
             stored = self.journal.read_event(stream, seq) if 0 <= seq <= LARGEST_INTEGER else None
             event = None if stored is None else a.CODEC.decode(stored.record.body).data
             if self._is_reversed(stream, seq):
@@ -188,6 +205,11 @@ class Cashier:
 
         carried = carry_out(self.journal, command, plan)
         return _done(carried) if isinstance(carried, Carried) else carried
+
+
+def _no_approver(person: str) -> Refusal:
+    text = f"Whoever approves a correction has a key of the cashier's or the back office's; {person!r} has none."
+    return Refusal(RefusalCode.NO_APPROVER, text)
 
 
 def _done(carried: Carried) -> AccountDone:

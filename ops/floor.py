@@ -23,6 +23,7 @@ from typing import Final, NamedTuple
 from domain import account as a
 from domain import jackpot as j
 from domain import table as t
+from domain.access import ACCESS_CODEC, Intervention, RoundIntervened, access_stream
 from domain.account import LARGEST_BALANCE, AccountState, Ending, account_stream, is_name, name_refusal
 from domain.deal.shuffle import DECK_SIZE
 from domain.jackpot import jackpot_stream
@@ -56,6 +57,14 @@ class Kept(NamedTuple):
 
     live: LiveRound
     settings: TableSettings | None
+
+
+class _Hand(NamedTuple):
+    """Somebody who ends a round from outside of the game."""
+
+    action: Intervention
+    by: str
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -108,11 +117,19 @@ class Floor:
     def choose(self, command: Command, stream: str, *choices: c.Choice) -> RoundDone | Refusal:
         """Choices of players, together, or a void: all are kept, or the first refusal comes back and none is.
 
-        Raises ValueError for no choice, and for a deal: that is another command (`deal`), which looks at the pot.
+        Who voided a round stands beside it.  Raises ValueError for no choice, and for a deal: that is another command
+        (`deal`), which looks at the pot.
         """
         if not choices or any(isinstance(choice, c.Deal) for choice in choices):
             raise ValueError("choose: at least one choice, none of them a deal")
-        return self._play(command, stream, lambda kept, desk: choices)
+        void = next((choice for choice in choices if isinstance(choice, c.Void)), None)
+        hand = None if void is None else _Hand(Intervention.VOID, command.by, void.reason)
+        return self._play(command, stream, lambda kept, desk: choices, hand=hand)
+
+    def void_before_reveal(self, command: Command, stream: str, reason: str) -> RoundDone | Refusal:
+        """A void by somebody who may not void a hand that the dealer has opened: who would lose could call a fault."""
+        hand = _Hand(Intervention.VOID, command.by, reason)
+        return self._play(command, stream, lambda kept, desk: [c.Void(reason)], before=_not_revealed, hand=hand)
 
     def deal(self, command: Command, stream: str, beacon: bytes | None = None) -> RoundDone | Refusal:
         """Close the bets and deal; shares of the jackpot follow from its pot at this moment (rule 5.3)."""
@@ -120,7 +137,8 @@ class Floor:
 
     def finish(self, command: Command, stream: str) -> RoundDone | Refusal:
         """End an abandoned round by its table's published policy; each decision is recorded as the house's."""
-        return self._play(command, stream, _by_policy, before=_not_abandoned)
+        hand = _Hand(Intervention.FINISH, command.by, "abandoned")
+        return self._play(command, stream, _by_policy, before=_not_abandoned, hand=hand)
 
     # -- reading
 
@@ -179,6 +197,7 @@ class Floor:
         stream: str,
         choosing: Callable[[Kept, _Desk], Choices],
         before: Callable[[Kept], Refusal | None] | None = None,
+        hand: _Hand | None = None,
     ) -> RoundDone | Refusal:
         made: list[Kept] = []
 
@@ -189,7 +208,10 @@ class Floor:
             refusal = None if before is None else before(kept)
             if refusal is not None:
                 return refusal
-            return self._appending(kept, choosing, made)
+            planned = self._appending(kept, choosing, made)
+            if hand is None or isinstance(planned, Refusal):
+                return planned
+            return Plan([*planned.records, *self._laid_on(stream, hand, made[-1].live.last_at)])
 
         return self._done(carry_out(self.journal, command, decide), made)
 
@@ -213,6 +235,14 @@ class Floor:
         )
         made.append(Kept(moved, settings))
         return Plan([*records, *desk.post(live, planned, at)])
+
+    def _laid_on(self, stream: str, hand: _Hand, at: str) -> list[Record]:
+        """Who ended the round from outside, in the same append."""
+        round_id = stream.removeprefix("round:")
+        beside = access_stream(round_id)
+        stored = newest(self.journal, beside)
+        event = RoundIntervened(action=hand.action, by=hand.by, reason=hand.reason, round=round_id)
+        return ACCESS_CODEC.append_to(beside, None if stored is None else head_of(stored.record), [event], at)
 
     # -- memory
 
@@ -406,6 +436,13 @@ def _at(stored: Stored) -> str:
 
 
 # -- rounds that were left
+
+
+def _not_revealed(kept: Kept) -> Refusal | None:
+    if kept.live.state.phase is not Phase.REVEALED:
+        return None
+    text = "The dealer's hand is open: only the back office may void this round."
+    return Refusal(RefusalCode.TOO_LATE_TO_VOID, text, kept.live.ruleset.clause("10.2"))
 
 
 def _not_abandoned(kept: Kept) -> Refusal | None:

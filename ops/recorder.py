@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from eventsourcing.utils import Environment
 
 MOST_CONNECTIONS: Final = 16
-POOL_SECONDS: Final = 10   # to wait for a free connection
+OPEN_SECONDS: Final = 10   # to wait for the first connection
+POOL_SECONDS: Final = 3    # to wait for a free one afterwards; a caller is told soon that the server is away
 
 
 class JournalError(Exception):
@@ -113,7 +114,7 @@ class JournalDatastore(PostgresDatastore):
         )
         try:
             # Wait for the first connection; who doesn't makes the pool open a second one.
-            self.pool.open(wait=True, timeout=POOL_SECONDS)
+            self.pool.open(wait=True, timeout=OPEN_SECONDS)
         except PoolTimeout as error:
             raise JournalUnavailable(f"journal: {error}") from None
 
@@ -141,6 +142,8 @@ class JournalDatastore(PostgresDatastore):
             with self.pool.connection() as connection, connection.cursor(binary=True, row_factory=tuple_row) as cursor:
                 yield cursor
         except (psycopg.OperationalError, psycopg.InterfaceError) as error:
+            if isinstance(error, errors.ProgramLimitExceeded):
+                raise  # what was asked for is too large; asking again doesn't help
             raise JournalUnavailable(f"journal: {database.one_line(error)}") from None
 
 

@@ -1,17 +1,19 @@
 """Do all balances follow from the journal, and does every unit come from somewhere?  The whole proof, in one pass.
 
-Fed with every event in the order of positions.  The events of one append stand together: the round's, its players',
-its jackpot's; so when a round's facts have gone by, what must follow them is made anew and held against the stored
-bytes.  In memory are the heads of accounts, jackpots and tables, and the rounds that are open.  Source:
+Fed with every event of every stream in the order of positions, which have no gap.  The events of one append stand
+together: the round's, its players', its jackpot's; so when a round's facts have gone by, what must follow them is made
+anew and held against the stored bytes.  In memory are the heads of streams, and the rounds that are open.  Source:
 docs/formats/accounts.md.
 
-Not here: whether the rounds themselves are true (`verify_round`), where events come from (`ops.accounts_proof`).
+Not here: streams that have no books (`replay.streams`), whether the rounds themselves are true (`verify_round`), where
+events come from (`ops.accounts_proof`).
 """
 
 from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -23,15 +25,16 @@ from domain.cards import CardError
 from domain.codec import Codec, Event, EventRecord
 from domain.jackpot import JackpotState, jackpot_stream
 from domain.ledger import PLAYER, Entry, Move, jackpot_account, moves, owed_bets
-from domain.record import CHAIN_START, TIME_PATTERN, BodyError, is_record_text, leaf_hash
+from domain.record import CHAIN_START, TIME_PATTERN, BodyError, Record, is_record_text, leaf_hash
 from domain.round import events as e
-from domain.round.codec import decode
+from domain.round.codec import EventRecord as RoundEventRecord
 from domain.round.refusals import Refusal
 from domain.round.state import RoundState, apply
 from domain.ruleset import Ruleset
 from domain.table import TableSettings, TableState, table_stream
 from replay.books import account_again, differences, jackpot_again, table_again, unbalanced
 from replay.evidence import Rulesets
+from replay.streams import Streams, read_round
 from replay.verdict import Discrepancy
 
 Lookup = Callable[[str, int], bytes | None]
@@ -72,7 +75,6 @@ class _OpenRound:
     state: RoundState
     ruleset: Ruleset | None
     settings: TableSettings
-    seq: int = -1
 
 
 @dataclass
@@ -95,20 +97,39 @@ class AccountsProof:
         self.books: dict[str, Book] = {}
         self.unchecked = 0
         """Rounds under rulesets that are not known here: their postings were held against each other only."""
+        self.head = 0
+        """The last position so far."""
+        self.streams = Streams()
         self._rulesets = rulesets
         self._lookup = lookup
         self._heads: dict[str, _Head] = {}
         self._open: dict[str, _OpenRound] = {}
         self._append: _Append | None = None
 
-    def take(self, stream: str, seq: int, body: bytes) -> list[Discrepancy]:
+    def take(self, position: int, record: Record) -> list[Discrepancy]:
         """The next event in the order of positions; what is wrong with it, or was missing before it."""
-        kind, colon, _ = stream.partition(":")
-        if kind == "round":
-            return list(self._round(stream, seq, body))
-        if colon and kind in _KINDS:
-            return list(self._other(stream, seq, body, _KINDS[kind]))
-        return []
+        found = list(self._place(position))
+        kind, colon, _ = record.stream.partition(":")
+        if not colon:
+            found += self.streams.take_other(record, "")
+        elif kind == "round":
+            read = read_round(record.body)
+            found += self.streams.take_round(record, read)
+            found += self._round(record.stream, record.seq, read)
+        elif kind in _KINDS:
+            found += self._other(record, _KINDS[kind])
+        else:
+            found += self.streams.take_other(record, kind)
+        return found
+
+    def _place(self, position: int) -> Iterator[Discrepancy]:
+        """Positions have no gap: whatever is missing was there once."""
+        expected, self.head = self.head + 1, position
+        if position != expected:
+            gone = f"{expected}" if position == expected + 1 else f"{expected} to {position - 1}"
+            where = f"position {gone}" if position > expected else f"position {position}"
+            words = ("missing", "there") if position > expected else ("there twice", "there once")
+            yield Discrepancy(None, where, "event", *words, EVENTS)
 
     def finish(self) -> list[Discrepancy]:
         """What is missing at the end, and sums that don't agree."""
@@ -119,38 +140,27 @@ class AccountsProof:
 
     # -- rounds
 
-    def _round(self, stream: str, seq: int, body: bytes) -> Iterator[Discrepancy]:
+    def _round(self, stream: str, seq: int, read: RoundEventRecord | BodyError) -> Iterator[Discrepancy]:
         append = self._append
         if append is not None and (append.stream != stream or append.due is not None):
             yield from self._end_append()
             append = None
+        if isinstance(read, BodyError):
+            return  # named by its stream; if it opened a round, no postings will be due
         if seq == 0:
-            yield from self._opening(stream, body)
+            yield from self._opening(stream, read.data)
         round_ = self._open.get(stream)
         if round_ is None:
             return  # its table keeps no accounts, or it is over: postings would not be due any more
-        try:
-            record = decode(body)
-            apply(round_.state, record.data)
-        except BodyError as error:
-            yield Discrepancy(seq, None, "body", str(error), "a canonical event body", stream)
-            return
-        except (CardError, ValueError):
-            pass  # a text that is no card: the round's own verification says so
-        if seq != round_.seq + 1:
-            yield Discrepancy(seq, record.data.NAME, "seq", seq, round_.seq + 1, stream)
-        round_.seq = seq
+        with suppress(CardError, ValueError):  # a text that is no card: the round's own verification says so
+            apply(round_.state, read.data)
         if append is None:
-            append = self._append = _Append(stream, round_, seq, record.at, [])
-        append.at = record.at
-        append.events.append(record.data)
+            append = self._append = _Append(stream, round_, seq, read.at, [])
+        append.at = read.at
+        append.events.append(read.data)
 
-    def _opening(self, stream: str, body: bytes) -> Iterator[Discrepancy]:
+    def _opening(self, stream: str, opened: e.RoundEvent) -> Iterator[Discrepancy]:
         """A round at a table that keeps accounts is followed from here on, and is as the table was set."""
-        try:
-            opened = decode(body).data
-        except BodyError:
-            return  # the round's own verification says so; its postings will not be due
         head = self._heads.get(table_stream(opened.table)) if isinstance(opened, e.RoundOpened) else None
         if not isinstance(opened, e.RoundOpened) or head is None or head.settings is None:
             return
@@ -244,7 +254,8 @@ class AccountsProof:
 
     # -- accounts, jackpots, tables
 
-    def _other(self, stream: str, seq: int, body: bytes, codec: Codec[Any]) -> Iterator[Discrepancy]:
+    def _other(self, stored: Record, codec: Codec[Any]) -> Iterator[Discrepancy]:
+        stream, seq, body = stored.stream, stored.seq, stored.body
         head = self._heads.setdefault(stream, _Head())
         try:
             record = codec.decode(body)
@@ -252,6 +263,8 @@ class AccountsProof:
             yield Discrepancy(seq, None, "body", str(error), "a canonical event body", stream)
             head.seq, head.leaf, head.state = seq, leaf_hash(body), None
             return
+        if stored.type != record.data.NAME:
+            yield Discrepancy(seq, record.data.NAME, "topic", stored.type, record.data.NAME, stream)
         due = None
         if isinstance(record.data, _OF_ROUNDS):
             yield from self._skipped(stream, record.data)
@@ -420,3 +433,5 @@ _OF_ROUNDS: Final = (
     a.RoundEntry, a.RoundFinished, j.JackpotFed, j.JackpotPaid, j.JackpotRestarted, j.JackpotReversed, t.RoundNumbered,
 )  # fmt: skip
 _NOWHERE: Final = _Head()
+EVENTS: Final = "dealproof.events"
+"""Where a finding lies that is of no stream."""

@@ -58,6 +58,7 @@ class RefusalCode(StrEnum):
     ACCOUNT_UNKNOWN = "account-unknown"
     BALANCE_TOO_LARGE = "balance-too-large"
     SAME_PERSON = "same-person"
+    NO_APPROVER = "no-approver"
     NOT_REVERSIBLE = "not-reversible"
     ALREADY_REVERSED = "already-reversed"
     TABLE_EXISTS = "table-exists"

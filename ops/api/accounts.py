@@ -5,6 +5,7 @@ Not here: what may be done (`domain.account`), how it is done once (`ops.cashier
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Final
 
 import msgspec
@@ -17,6 +18,7 @@ from ops.api.area import Area
 from ops.api.problems import refused
 from ops.api.serving import carried_out, command, floor, page, reply
 from ops.api.views import account_funds
+from ops.api_keys import may_approve
 from ops.cashier import AccountDone, unknown_account
 
 area = Area("accounts", "Players' accounts")
@@ -92,6 +94,7 @@ def adjust(body: dict[str, Any], currency: str, player: str) -> Response:
         approver=body["approver"],
         reason=body["reason"],
         reference=body["reference"],
+        may_approve=partial(may_approve, floor().journal),
     )
     return reply(account_view(carried_out(done, body)))
 
@@ -107,6 +110,7 @@ def reverse(body: dict[str, Any], currency: str, player: str) -> Response:
         approver=body["approver"],
         reason=body["reason"],
         reference=body["reference"],
+        may_approve=partial(may_approve, floor().journal),
     )
     return reply(account_view(carried_out(done, body)))
 

@@ -51,6 +51,7 @@ class Area(Blueprint):  # type: ignore[misc]  # flask-smorest has no types
             @wraps(view)
             def carried(**path: Any) -> Response:
                 idempotency_key()
+                read_query(_NOTHING)  # a command says all it asks for in its body
                 return view(load() if load else read_body(body), **path)  # type: ignore[arg-type]
 
             parameters = ["IdempotencyKey", *(["IfMatch"] if conditional else [])]

@@ -16,7 +16,7 @@ import msgspec
 from flask import Response
 from marshmallow import Schema
 
-from domain.access import ACCESS_CODEC, Hidden, HiddenRead
+from domain.access import ACCESS_CODEC, Hidden, HiddenRead, access_stream
 from domain.cards import card_texts
 from domain.deal.commitment import client_entropy
 from domain.deal.shuffle import NO_BEACON, SeededDeck
@@ -131,7 +131,7 @@ def _looked_at(round_id: str, what: Hidden, reason: str) -> ReadRound:
     found = _ended(round_id)
     who = caller()
     look = HiddenRead(by=who.person, key=who.key_id, reason=reason, role=who.role, round=round_id, what=what)
-    journal, stream = floor().journal, f"access:{round_id}"
+    journal, stream = floor().journal, access_stream(round_id)
     while True:
         head = journal.heads([stream]).get(stream)
         records = ACCESS_CODEC.append_to(stream, None if head is None else head_of(head.record), [look], clock.now())

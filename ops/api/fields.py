@@ -9,6 +9,7 @@ Not here: what an amount may be at a table (`domain`), the fields of replies (`s
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -26,7 +27,7 @@ RULESET: Final = "[a-z0-9-]{1,64}@[1-9][0-9]{0,8}"
 KEY: Final = "[0-9a-f]{16}"
 
 RECORD_TEXT: Final = "record-text"
-"""The `format` of text that stands in a record: composed (NFC), not blank, no control characters."""
+"""The `format` of text that stands in a record: composed (NFC), not blank, no control or formatting characters."""
 
 
 class Whole(fields.Field[int]):
@@ -144,13 +145,15 @@ class RecordText(fields.Field[str]):
         self._longest = longest
 
     def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> str:
-        if not is_record_text(value) or len(value) > self._longest or _CONTROL.search(value):
+        if not is_record_text(value) or len(value) > self._longest or _has_control(value):
             words = f"Must be text in its composed (NFC) form, not blank, of 1 to {self._longest} characters"
-            raise ValidationError(f"{words}, none of them a control character.")
+            raise ValidationError(f"{words}, none of them for control or formatting.")
         return str(value)
 
 
-_CONTROL: Final = re.compile("[\0-\x1f\x7f-\x9f]")
+def _has_control(text: str) -> bool:
+    """Control and formatting characters make a list show something else than it holds."""
+    return any(unicodedata.category(character) in ("Cc", "Cf") for character in text)
 
 
 def one_of(*values: str, **kwargs: Any) -> fields.String:

@@ -16,14 +16,24 @@ from typing import Any
 from flask import Response
 from marshmallow import Schema
 
-from domain.access import ACCESS_CODEC, DATA_KEYS, KEY_CODEC, DataKeyRotated, KeyCreated, KeyRevoked, Role, key_stream
+from domain.access import (
+    ACCESS_CODEC,
+    DATA_KEYS,
+    KEY_CODEC,
+    DataKeyRotated,
+    KeyCreated,
+    KeyRevoked,
+    Role,
+    is_person,
+    key_stream,
+)
 from domain.round.refusals import Refusal, RefusalCode
 from ops import clock
 from ops.api import fields, shapes
 from ops.api.area import Area
 from ops.api.rulesets import Reason
 from ops.api.serving import carried_out, command, floor, reply, served
-from ops.api_keys import ApiKey, list_keys
+from ops.api_keys import PERSON_WORDS, ApiKey, list_keys
 from ops.commands import Command, Plan, carry_out, head_of
 from ops.keys import DataKey
 
@@ -41,7 +51,9 @@ def create_key(body: dict[str, Any]) -> Response:
     """Make an API key; it is shown this once."""
     asked, made = command(), list[ApiKey]()
 
-    def plan(_: bool) -> Plan:
+    def plan(_: bool) -> Plan | Refusal:
+        if not is_person(body["person"]):
+            return Refusal(RefusalCode.TEXT_INVALID, f"A person {PERSON_WORDS}.")
         key = ApiKey(secrets.token_hex(8), secrets.token_bytes(32))
         made.append(key)
         created = KeyCreated(

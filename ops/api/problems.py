@@ -95,6 +95,7 @@ TO_BLAME: Final[Mapping[RefusalCode, str]] = {
     RefusalCode.NOT_YOUR_BOX: "box",
     RefusalCode.RULESET_NOT_ACTIVE: "ruleset",
     RefusalCode.RULESET_UNKNOWN: "ruleset",
+    RefusalCode.NO_APPROVER: "approver",
     RefusalCode.SAME_PERSON: "approver",
     RefusalCode.TOO_MANY_BOXES: "box",
     RefusalCode.TOO_MANY_CARDS: "discard",

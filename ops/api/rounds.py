@@ -23,7 +23,7 @@ from ops.api.fields import Nothing
 from ops.api.problems import Problem, refused
 from ops.api.reading import ReadRound, find_round, read_round
 from ops.api.rulesets import Reason
-from ops.api.serving import caller, carried_out, command, floor, page, read_json, reply
+from ops.api.serving import caller, carried_out, command, floor, read_json, reply
 from ops.api.views import command_view, open_summary, round_view, summary
 from ops.floor import RoundDone
 
@@ -158,8 +158,11 @@ def decide(body: dict[str, Any], round_id: str) -> Response:
 
 @area.command(f"{ROUND}/void", Reason(), shapes.RoundAfter)
 def void(body: dict[str, Any], round_id: str) -> Response:
-    """End a round without a result: every stake and fee goes back."""
-    return _moved(floor().choose(command(), f"round:{round_id}", c.Void(body["reason"])), body)
+    """End a round without a result: everything goes back.  A game server may only while the dealer's hand is hidden."""
+    asked, stream = command(), f"round:{round_id}"
+    if caller().role is Role.GAME_SERVER:
+        return _moved(floor().void_before_reveal(asked, stream, body["reason"]), body)
+    return _moved(floor().choose(asked, stream, c.Void(body["reason"])), body)
 
 
 @area.command(f"{ROUND}/finish", Nothing(), shapes.RoundAfter)
@@ -222,19 +225,17 @@ def list_rounds(query: dict[str, Any]) -> Response:
     limit, after, table = query["limit"], query.get("after"), query.get("table")
     stream = None if after is None else f"round:{after}"
     if query["open"]:
-        streams = floor().journal.open_rounds(stream or "", limit + 1, table)
-        return page(_found(streams), limit, _open_summary, _round_id)
-    streams = [identity.stream for identity in floor().journal.rounds_before(stream, limit + 1, table)]
-    return page(_found(streams), limit, _summary, _round_id)
+        return _page(floor().journal.open_rounds(stream or "", limit + 1, table), limit, _open_summary)
+    identities = floor().journal.rounds_before(stream, limit + 1, table)
+    return _page([identity.stream for identity in identities], limit, _summary)
 
 
-def _found(streams: list[str]) -> list[ReadRound]:
-    """These rounds, but for those that can't be read here."""
-    return [found for stream in streams if (found := find_round(stream)) is not None]
-
-
-def _round_id(found: ReadRound) -> str:
-    return found.done.round_id
+def _page(streams: list[str], limit: int, view: Callable[[ReadRound], dict[str, Any]]) -> Response:
+    """A page of these rounds, but for those whose ruleset isn't known here; the next one begins behind the last."""
+    shown = streams[:limit]
+    items = [view(found) for stream in shown if (found := find_round(stream)) is not None]
+    following = shown[-1].removeprefix("round:") if len(streams) > limit else None
+    return reply({"items": items, "next": following})
 
 
 def _summary(found: ReadRound) -> dict[str, Any]:

@@ -29,8 +29,8 @@ from domain.ruleset import Ruleset
 from ops.api.offers import next_step
 from ops.floor import RoundDone
 
-NOBODY: Final = "other"
-"""What a player is told instead of another one's name."""
+NOBODY: Final = "(other)"
+"""What a player is told instead of another one's name; it can't be a name."""
 
 
 class Sight(StrEnum):

@@ -9,6 +9,8 @@ import os
 import socket
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from http.client import HTTPConnection, HTTPException
 from typing import TYPE_CHECKING, Final
 
@@ -18,6 +20,8 @@ from ops.cli.output import UsageError
 from ops.settings import Settings
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from granian.server.mp import MPServer
 
 CONNECTIONS: Final = 16_384
@@ -53,7 +57,8 @@ def serve(
         os.environ |= environment(settings, url, requests_per_minute)
         server = _server(host, port, workers, blocking_threads)
         threading.Thread(target=_announce, args=(host, port), daemon=True).start()
-        server.serve()
+        with _kept_running(settings.server_folder) if settings.database_url is None else nullcontext():
+            server.serve()
 
 
 def _server(host: str, port: int, workers: int, blocking_threads: int) -> MPServer:
@@ -99,6 +104,32 @@ def _allow_descriptors() -> None:
     wanted = 2 * CONNECTIONS if hard == resource.RLIM_INFINITY else min(hard, 2 * CONNECTIONS)
     if soft < wanted:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+@contextmanager
+def _kept_running(folder: Path) -> Iterator[None]:
+    """Start the embedded PostgreSQL again when it was killed; we hold it in use, so that leaving doesn't stop it."""
+    over = threading.Event()
+    watch = threading.Thread(target=_watch, args=(folder, over), daemon=True)
+    watch.start()
+    try:
+        yield
+    finally:
+        # It must not start again what we are about to stop.
+        over.set()
+        watch.join()
+
+
+def _watch(folder: Path, over: threading.Event) -> None:
+    from ops.postgres_server import EmbeddedPostgres, PostgresServerError, status
+
+    while not over.wait(1):
+        try:
+            if status(folder).pid is None:
+                with EmbeddedPostgres(folder):
+                    print("dealproof: the embedded PostgreSQL was gone and runs again", file=sys.stderr, flush=True)
+        except PostgresServerError as error:
+            print(f"dealproof: {error}", file=sys.stderr, flush=True)
 
 
 def _announce(host: str, port: int) -> None:

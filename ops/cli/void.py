@@ -7,6 +7,7 @@ Not here: what a table's policy decides (`ops.floor`).
 
 from __future__ import annotations
 
+import getpass
 import secrets
 from typing import TYPE_CHECKING
 
@@ -24,8 +25,9 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("round_name", metavar="ROUND")
 @click.option("--reason", required=True, help="Why; it stands in the record.")
+@click.option("--by", "person", help="Who; the login name if it is left out.  It stands beside the record.")
 @click.pass_obj
-def void(settings: Settings, round_name: str, reason: str) -> None:
+def void(settings: Settings, round_name: str, reason: str, person: str | None) -> None:
     """Void an open round: every stake and fee goes back, the reason is recorded, the seed is revealed.
 
     ROUND is a round id (32 hex digits, dashes allowed) or TABLE/NUMBER.
@@ -36,15 +38,16 @@ def void(settings: Settings, round_name: str, reason: str) -> None:
 
     with open_floor(settings, make_ready=False) as (_, floor):
         stream = find_stream(floor.journal, round_name)
-        _require_done(round_name, floor.choose(_command(stream), stream, Void(reason)))
+        _require_done(round_name, floor.choose(_command(stream, person), stream, Void(reason)))
     data_console().print(f"Round {stream.removeprefix('round:')} is voided; see dealproof show.", soft_wrap=True)
 
 
 @click.command()
 @click.argument("round_name", metavar="[ROUND]", required=False)
 @click.option("--abandoned", is_flag=True, help="Every round that its table calls abandoned.")
+@click.option("--by", "person", help="Who; the login name if it is left out.  It stands beside the record.")
 @click.pass_obj
-def finish(settings: Settings, round_name: str | None, abandoned: bool) -> None:
+def finish(settings: Settings, round_name: str | None, abandoned: bool, person: str | None) -> None:
     """End abandoned rounds by their tables' published policy; each decision is recorded as the house's.
 
     ROUND is a round id (32 hex digits, dashes allowed) or TABLE/NUMBER.  A round whose last decision is younger than
@@ -58,20 +61,20 @@ def finish(settings: Settings, round_name: str | None, abandoned: bool) -> None:
     with open_floor(settings, make_ready=False) as (_, floor):
         if round_name is not None:
             stream = find_stream(floor.journal, round_name)
-            _print_ended(_require_done(round_name, floor.finish(_command(stream), stream)))
+            _print_ended(_require_done(round_name, floor.finish(_command(stream, person), stream)))
             return
-        ended = _finish_all(floor)
+        ended = _finish_all(floor, person)
     data_console().print(f"{ended:,} abandoned rounds were finished.")
 
 
-def _finish_all(floor: Floor) -> int:
+def _finish_all(floor: Floor, person: str | None) -> int:
     """Finish what may be finished, oldest first; a round that is not abandoned yet stays."""
     from domain.round.refusals import Refusal, RefusalCode
 
     ended, after = 0, ""
     while streams := floor.journal.open_rounds(after):
         for after in streams:
-            made = floor.finish(_command(after), after)
+            made = floor.finish(_command(after, person), after)
             if not isinstance(made, Refusal):
                 _print_ended(made)
                 ended += 1
@@ -93,7 +96,18 @@ def _require_done(name: str, made: RoundDone | Refusal) -> RoundDone:
     return made
 
 
-def _command(stream: str) -> Command:
+def _command(stream: str, person: str | None) -> Command:
+    from domain.access import is_person
     from ops.commands import Command
 
-    return Command(f"cli {stream} {secrets.token_hex(16)}", stream.encode(), "command line")
+    by = f"{_login()} at the command line" if person is None else person
+    if not is_person(by):
+        raise UsageError(f"--by: {by!r} is no person's name")
+    return Command(f"cli {stream} {secrets.token_hex(16)}", stream.encode(), by)
+
+
+def _login() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "somebody"  # a user without a name, as in some containers

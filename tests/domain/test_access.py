@@ -23,7 +23,9 @@ from domain.access import (
     KeyCreated,
     KeyRevoked,
     Role,
+    is_person,
     key_stream,
+    same_person,
 )
 from domain.codec import Codec, Event
 from domain.record import BodyError, read_envelope
@@ -93,3 +95,22 @@ def test_streams_of_keys_lie_together_and_apart_from_others() -> None:
 
     assert first < key_stream("0" * 16) < key_stream("f" * 16) < last
     assert not any(first <= other <= last for other in (DATA_KEYS, "jackpot:1", "round:1", "table:1", "account:EUR:1"))
+
+
+@pytest.mark.parametrize("text", ["Anna", "Анна Петрова", "game server 1", "O'Neil", "李 雷"])
+def test_a_person_has_a_plain_name(text: str) -> None:
+    assert is_person(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["", " Anna", "Anna ", "Anna  B", "An\u202ena", "An\nna", "An\u200bna", "x" * 101, "e\u0301"]
+)
+def test_a_name_that_would_look_like_another_is_none(text: str) -> None:
+    """Spaces at its ends, invisible characters, decomposed letters."""
+    assert not is_person(text)
+
+
+@pytest.mark.parametrize("other", ["anna b", "ANNA B", " Anna B", "AnnaB", "\uff21nna B"])
+def test_one_person_is_one_however_the_name_is_spelled(other: str) -> None:
+    assert same_person("Anna B", other)
+    assert not same_person("Anna B", "Anna C")

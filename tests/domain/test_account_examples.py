@@ -47,7 +47,7 @@ def test_the_examples_are_of_evenings_that_are_proved(house: object) -> None:
     bodies = {(record.stream, record.seq): record.body for record in evening.records}
     proof = AccountsProof(by_digest([GAME]), lambda stream, seq: bodies.get((stream, seq)))
 
-    found = [each for record in evening.records for each in proof.take(record.stream, record.seq, record.body)]
+    found = [each for place, record in enumerate(evening.records, 1) for each in proof.take(place, record)]
 
     assert found + proof.finish() == []
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
+from itertools import zip_longest
 from random import Random
 from typing import Any, NamedTuple
 
@@ -16,8 +17,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from domain import account as a
+from domain import activation
+from domain.access import ACCESS_CODEC, KEY_CODEC, Hidden, HiddenRead, KeyCreated, KeyRevoked, Role
+from domain.codec import Codec
 from domain.ledger import Move
-from domain.record import Record
+from domain.record import Record, canonical_json
 from replay.accounts import AccountsProof
 from replay.verdict import Discrepancy
 from tests.replay.casino import JACKPOT, PLAYERS, Casino, casino, forged, rehashed
@@ -35,7 +39,7 @@ def proved(records: Sequence[Record]) -> Proved:
     """The whole proof of some records; what it finds can be written."""
     bodies = {(record.stream, record.seq): record.body for record in records}
     proof = AccountsProof(RULESETS, lambda stream, seq: bodies.get((stream, seq)))
-    findings = [each for record in records for each in proof.take(record.stream, record.seq, record.body)]
+    findings = [each for place, record in enumerate(records, 1) for each in proof.take(place, record)]
     findings += proof.finish()
     assert msgspec.json.encode([finding.as_json() for finding in findings])
     return Proved(proof, findings)
@@ -112,19 +116,10 @@ def test_rounds_of_an_unknown_ruleset_are_counted_and_held_against_each_other() 
     records = evening().records
     bodies = {(record.stream, record.seq): record.body for record in records}
     proof = AccountsProof({}, lambda stream, seq: bodies.get((stream, seq)))
-    findings = [each for record in records for each in proof.take(record.stream, record.seq, record.body)]
+    findings = [each for place, record in enumerate(records, 1) for each in proof.take(place, record)]
 
     assert findings + proof.finish() == []
     assert proof.unchecked == 8
-
-
-def test_other_streams_are_none_of_its_business() -> None:
-    records = list(evening().records)
-    noise = [Record(stream, 0, "x.v1", b"\xff") for stream in ("key:1", "access:1", "ruleset:x@1", "", "account")]
-
-    found = proved([record for each in records for record in (*noise, each)])
-
-    assert found.findings == []
 
 
 # -- forgeries with all hashes made anew
@@ -237,6 +232,155 @@ def test_a_reversal_comes_once() -> None:
     findings = proved(house.records).findings
 
     assert named(findings) == [("account:EUR:player-1", 4, "reverses")]
+
+
+# -- streams without books
+
+
+@cache
+def papers() -> list[Record]:
+    """A key that was revoked, a ruleset that was activated, looks at a round, and streams of unknown kinds."""
+    game, at = GAMES[0], "2026-09-21T14:13:20.000Z"
+    what: dict[str, Any] = {"by": "olga", "label": "", "person": "kate", "role": Role.CASHIER, "secret_sha256": "0" * 64}
+    look = HiddenRead(by="rita", key="1", reason="dispute", role=Role.REGULATOR, round="0" * 32, what=Hidden.DECK)
+    streams: list[tuple[Codec[Any], str, list[Any]]] = [
+        (KEY_CODEC, "key:1", [KeyCreated(**what), KeyRevoked(**what, reason="left")]),
+        (activation.CODEC, f"ruleset:{game.name}", [
+            activation.RulesetPublished(digest=game.digest.hex(), document=msgspec.to_builtins(game.document)),
+            activation.ActivationProposed(by="olga", reason="new"),
+            activation.RulesetActivated(by="pavel", proposed_by="olga", reason="checked"),
+        ]),
+        (ACCESS_CODEC, "access:1", [look, look]),
+    ]  # fmt: skip
+    records = [each for codec, stream, events in streams for each in codec.append_to(stream, None, events, at)]
+    unknown = canonical_json(
+        {"at": at, "data": {}, "prev": "", "seq": 0, "stream": "camera:1", "type": "picture-taken.v1", "v": 1}
+    )
+    records += [Record(stream, seq, "picture-taken.v1", unknown) for stream in ("camera:1", "alone") for seq in (0, 1)]
+    return rehashed(records)
+
+
+def test_streams_without_books_are_whole() -> None:
+    records = [record for pair in zip_longest(evening().records, papers()) for record in pair if record is not None]
+
+    assert proved(records).findings == []
+
+
+@pytest.mark.parametrize("record", [*papers(), *evening().records[:40]], ids=lambda each: f"{each.type}-{each.seq}")
+def test_a_column_that_says_something_else_than_its_body_is_found(record: Record) -> None:
+    records = [*evening().records, *papers()]
+    place = records.index(record)
+
+    records[place] = record._replace(type="box-folded.v1")
+    topic = proved(records).findings
+    records[place] = record._replace(seq=record.seq + 7)
+    seq = proved(records).findings
+
+    assert named(topic)[0] == (record.stream, record.seq, "topic")
+    assert record.stream in {finding.stream for finding in seq}
+
+
+@pytest.mark.parametrize("old", [b"{", b'"at":"2026', b'"v":1'])
+@pytest.mark.parametrize("record", papers(), ids=lambda each: f"{each.stream}-{each.seq}")
+def test_a_body_in_another_spelling_is_found(record: Record, old: bytes) -> None:
+    new = {b"{": b"{ ", b'"at":"2026': b'"at":"1926-2', b'"v":1': b'"v":2'}[old]
+    records = [each._replace(body=each.body.replace(old, new, 1)) if each == record else each for each in papers()]
+
+    assert (record.stream, record.seq, "v" if old == b'"v":1' else "body") in named(proved(records).findings)
+
+
+@pytest.mark.parametrize("stream", ["key:1", f"ruleset:{GAMES[0].name}", "access:1", "camera:1", "alone"])
+def test_an_edit_without_new_hashes_breaks_the_chain(stream: str) -> None:
+    records = list(papers())
+    place = next(place for place, record in enumerate(records) if record.stream == stream)
+    records[place] = records[place]._replace(body=records[place].body.replace(b":20.000Z", b":20.001Z"))
+
+    assert named(proved(records).findings) == [(stream, 1, "prev")]
+
+
+def test_a_round_of_a_table_without_accounts_has_its_chain_held_too() -> None:
+    rounds = [record for record in evening().records if record.stream.startswith("round:")]
+    place = next(place for place, record in enumerate(rounds) if record.type == "cards-dealt.v1")
+    body = rounds[place].body
+    at = msgspec.json.decode(body)["at"].encode()
+    assert proved(rounds).findings == []
+
+    rounds[place] = rounds[place]._replace(body=body.replace(at, b"2026-01-01T00:00:00.000Z"))
+
+    assert named(proved(rounds).findings) == [(rounds[place].stream, rounds[place].seq + 1, "prev")]
+
+
+def test_no_event_comes_behind_a_round_s_seed() -> None:
+    rounds = [record for record in evening().records if record.stream.startswith("round:")]
+    late = next(record for record in rounds if record.type == "seed-revealed.v1")
+
+    proof, findings = proved([*rounds, late._replace(seq=late.seq + 1)])
+
+    assert named(findings) == [(late.stream, late.seq + 1, "seq")]
+    assert proof.streams.open_rounds == set()
+    assert not any(stream.startswith("round:") for stream in proof.streams._heads)
+
+
+PAPERS: list[tuple[str, Callable[[Any], None], str]] = [
+    ("key-created.v1", _other("by", " "), "by"),
+    ("key-created.v1", _other("role", "croupier"), "body"),
+    ("key-revoked.v1", _other("person", "carl"), "person"),
+    ("key-revoked.v1", _other("secret_sha256", "1" * 64), "secret_sha256"),
+    ("ruleset-published.v1", _other("digest", "1" * 64), "digest"),
+    ("ruleset-published.v1", lambda data: _other("id", "another")(data["document"]), "document"),
+    ("activation-proposed.v1", _other("reason", " "), "choice"),
+    ("activation-proposed.v1", _other("by", "pavel"), "choice"),
+    ("ruleset-activated.v1", _other("by", "olga"), "choice"),
+    ("ruleset-activated.v1", _other("proposed_by", "oleg"), "proposed_by"),
+    ("hidden-information-read.v1", _other("what", "nothing"), "body"),
+    ("hidden-information-read.v1", _other("by", ""), "by"),
+]
+
+
+@pytest.mark.parametrize(("name", "change", "field"), PAPERS)
+def test_a_forged_paper_is_named(name: str, change: Callable[[Any], None], field: str) -> None:
+    """With all hashes made anew."""
+    record = next(record for record in papers() if record.type == name)
+
+    findings = proved(forged(papers(), record.stream, record.seq, change)).findings
+
+    assert field in {found for stream, _, found in named(findings) if stream == record.stream}
+
+
+@pytest.mark.parametrize(
+    ("name", "field"),
+    [
+        ("key-created.v1", "event"), ("ruleset-published.v1", "choice"), ("activation-proposed.v1", "choice"),
+    ],
+)  # fmt: skip
+def test_a_paper_that_is_gone_is_missed(name: str, field: str) -> None:
+    records = [record for record in papers() if record.type != name]
+
+    assert field in {found for _, _, found in named(proved(rehashed(records)).findings)}
+
+
+@pytest.mark.parametrize("name", ["key-created.v1", "key-revoked.v1", "ruleset-published.v1", "ruleset-activated.v1"])
+def test_a_paper_comes_once(name: str) -> None:
+    record = next(record for record in papers() if record.type == name)
+
+    assert proved(rehashed([*papers(), record])).findings
+
+
+# -- positions
+
+
+@pytest.mark.parametrize(("places", "words"), [
+    ([2, 3], [("position 1", "missing")]), ([1, 2, 5, 6], [("position 3 to 4", "missing")]),
+    ([1, 3, 5], [("position 2", "missing"), ("position 4", "missing")]), ([1, 2, 2], [("position 2", "there twice")]),
+])  # fmt: skip
+def test_positions_have_no_gap(places: list[int], words: list[tuple[str, str]]) -> None:
+    proof = AccountsProof(RULESETS, lambda stream, seq: None)
+    records = [record for record in papers() if record.stream.startswith(("key:", "ruleset:", "access:"))]
+
+    found = [each for place, record in zip(places, records, strict=False) for each in proof.take(place, record)]
+
+    assert [(each.event, each.recorded) for each in found] == words
+    assert {each.stream for each in found} == {"dealproof.events"}
 
 
 # -- events dropped, doubled, moved, in another order

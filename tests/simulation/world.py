@@ -298,7 +298,8 @@ class World:
             )
 
     def _correct(self) -> None:
-        player, desk = self._somebody(), {"approver": "olga", "reason": "typo", "reference": "n"}
+        player = self._somebody()
+        desk: dict[str, Any] = {"approver": "olga", "reason": "typo", "reference": "n"}
         if self.random.random() < 0.5:
             amount, against = self.random.choice((-700, -1, 5, 300)), self.random.choice(list(Against))
             self.send(

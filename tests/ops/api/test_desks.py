@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 
 from domain.access import Role
+from ops.api_keys import create_key, revoke_key
 from ops.rulesets import publish
 from tests.ops.api.houses import House, box, done, problem
 from tests.ops.api.test_idempotency import SETTINGS
 from tests.ops.floor.casino import house_version
 
 ANNA = "/v1/accounts/EUR/anna"
-CORRECTION = {"approver": "zoe", "reason": "wrong till", "reference": "r 1"}
+CORRECTION = {"approver": "cashier person", "reason": "wrong till", "reference": "r 1"}
 
 
 def test_money_comes_in_and_goes_out(house: House) -> None:
@@ -53,6 +54,26 @@ def test_nobody_approves_their_own_correction(house: House) -> None:
     body = {**CORRECTION, "amount": 5, "against": "bank", "approver": "back-office person"}
 
     assert problem(house.post(Role.BACK_OFFICE, f"{ANNA}/adjustments", body), 422, "same-person")["pointer"]
+
+
+@pytest.mark.parametrize("approver", ["zoe", "regulator person", "Cashier person", "cashier person "])
+def test_whoever_approves_a_correction_has_a_key_of_the_staff(house: House, approver: str) -> None:
+    """By exactly that name."""
+    body = {**CORRECTION, "amount": 5, "against": "bank", "approver": approver}
+
+    assert problem(house.post(Role.BACK_OFFICE, f"{ANNA}/adjustments", body), 422, "no-approver")["pointer"]
+
+
+def test_who_left_the_house_approves_nothing(new_house: House) -> None:
+    """A retry of what was approved before gets its answer all the same."""
+    key = create_key(new_house.journal, role=Role.BACK_OFFICE, person="zoe", label="", by="test")
+    body = {**CORRECTION, "amount": 5, "against": "bank", "approver": "zoe"}
+    first = new_house.post(Role.BACK_OFFICE, f"{ANNA}/adjustments", body, "gift")
+    revoke_key(new_house.journal, key.id, by="test", reason="left")
+
+    again = new_house.post(Role.BACK_OFFICE, f"{ANNA}/adjustments", body, "gift")
+    assert (first.status_code, again.get_data()) == (200, first.get_data())
+    problem(new_house.post(Role.BACK_OFFICE, f"{ANNA}/adjustments", body), 422, "no-approver")
 
 
 def test_a_statement_is_read_page_by_page(new_house: House) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from domain.access import Role
+from domain.access import ACCESS_CODEC, Intervention, Role, RoundIntervened, access_stream
+from domain.hands import Combination
+from domain.round.codec import decode
 from tests.ops.api.houses import House, box, done, problem
+from tests.ops.floor.casino import box as stake
 
 
 def test_a_round_is_played_from_its_commitment_to_its_verdict(new_house: House) -> None:
@@ -46,3 +49,39 @@ def test_the_box_of_another_player_is_refused(house: House) -> None:
     answer = house.post(Role.GAME_SERVER, f"/v1/rounds/{round_id}/decisions", body)
 
     assert problem(answer, 422, "not-your-box")["pointer"] == "/box"
+
+
+def test_a_hand_that_the_dealer_has_opened_is_voided_by_the_back_office_alone(new_house: House) -> None:
+    """Rule 10.2: or a game server could call a fault for every hand that is about to be lost."""
+    made = new_house.casino.dealt(
+        "open-russian-poker", stake(1), wanted=lambda hands: hands.dealer < Combination.ACE_KING
+    )
+    revealed = new_house.decide(made.round_id, 1, "anna", "bet")
+    assert revealed["phase"] == "revealed"
+    path, body = f"/v1/rounds/{made.round_id}/void", {"reason": "a fault"}
+
+    problem(new_house.post(Role.GAME_SERVER, path, body), 409, "too-late-to-void")
+    assert done(new_house.post(Role.BACK_OFFICE, path, body))["voided"] == "a fault"
+
+
+def test_who_ended_a_round_from_outside_stands_beside_it(new_house: House) -> None:
+    """In the same append, in the stream of what was done to the round."""
+    round_id = new_house.dealt(box(1))
+    done(new_house.post(Role.GAME_SERVER, f"/v1/rounds/{round_id}/void", {"reason": "the camera failed"}))
+
+    [stored] = new_house.journal.read_stream(access_stream(round_id))
+    record = ACCESS_CODEC.decode(stored.record.body)
+    assert record.data == RoundIntervened(
+        action=Intervention.VOID, by="game-server person", reason="the camera failed", round=round_id
+    )
+    last = new_house.journal.read_stream(f"round:{round_id}")[-1]
+    assert stored.position > last.position and record.at == decode(last.record.body).at
+    verdict = done(new_house.get(Role.REGULATOR, f"/v1/rounds/{round_id}/verdict"))
+    assert verdict["verdict"] == "verified"
+
+
+def test_a_command_has_no_query(house: House) -> None:
+    """What stands there would be ignored, and is no part of what an Idempotency-Key names."""
+    answer = house.post(Role.GAME_SERVER, "/v1/tables/russian-poker/rounds?z=1", {})
+
+    assert problem(answer, 422, "invalid-field")["errors"] == [{"pointer": "/z", "reason": "Unknown field."}]

@@ -12,7 +12,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -249,6 +249,29 @@ def test_a_server_without_a_database_brings_its_own_and_takes_it_along(with_sign
         assert server.stop(with_signal) == 0
         assert server.log.read_text().count("\n") == 1
     settings = Settings(folder / "home", None, folder / "home" / "keys" / "dealproof.key")
+    assert postgres_status(settings.server_folder).pid is None
+
+
+def test_an_embedded_postgresql_that_is_killed_runs_again() -> None:
+    """With SIGKILL to its postmaster; the server answers again by itself."""
+    folder = open_folder("dealproof-serve-")
+    with serving(folder, {}) as server:
+        health(server)
+        settings = Settings(folder / "home", None, folder / "home" / "keys" / "dealproof.key")
+        killed = postgres_status(settings.server_folder).pid
+        assert killed is not None
+        os.kill(killed, signal.SIGKILL)
+        deadline = time.monotonic() + 60
+        while postgres_status(settings.server_folder).pid in (None, killed) and time.monotonic() < deadline:
+            time.sleep(0.2)
+        answered = False
+        while not answered and time.monotonic() < deadline:
+            with suppress(AssertionError, OSError, http.client.HTTPException):
+                health(server)
+                answered = True
+        assert answered
+        assert "runs again" in server.log.read_text()
+        assert server.stop(signal.SIGTERM) == 0
     assert postgres_status(settings.server_folder).pid is None
 
 

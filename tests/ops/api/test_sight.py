@@ -41,7 +41,7 @@ def test_a_player_sees_his_own_money_and_nobodys_else(house: House, open_round: 
     view = read(house, Role.GAME_SERVER, open_round, "?box=2&player=boris")
     first, second = view["boxes"]
 
-    assert (first["player"], second["player"]) == ("other", "boris")
+    assert (first["player"], second["player"]) == ("(other)", "boris")
     assert not set(first) & MONEY and set(second) >= MONEY
     assert first["cards"] == read(house, Role.GAME_SERVER, open_round)["boxes"][0]["cards"]
     # It is the other one's turn: its prices would tell its ante.
@@ -88,7 +88,7 @@ def test_after_the_end_everybody_sees_everything_but_a_player(house: House) -> N
     assert len(views[0]["dealer"]["cards"]) == 5 and views[0]["totals"]["staked"] >= 1200
     assert all(each["outcome"] and each["net"] == each["returned"] - each["staked"] for each in views[0]["boxes"])
     player = read(house, Role.GAME_SERVER, round_id, "?box=2&player=boris")
-    assert [each["player"] for each in player["boxes"]] == ["other", "boris"]
+    assert [each["player"] for each in player["boxes"]] == ["(other)", "boris"]
 
 
 def test_a_voided_round_ends_every_box_at_nothing(new_house: House) -> None:

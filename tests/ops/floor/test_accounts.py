@@ -9,6 +9,7 @@ import statistics
 import time
 from collections.abc import Callable
 from random import Random
+from typing import Any
 
 import psycopg
 import pytest
@@ -45,7 +46,7 @@ def test_an_account_is_opened_empty(casino: Casino) -> None:
 
 def test_every_entry_balances_between_the_player_and_the_house(casino: Casino) -> None:
     cashier, command = casino.floor.cashier, casino.command
-    desk = {"approver": "olga", "reason": "a broken glass", "reference": "note 4"}
+    desk: dict[str, Any] = {"approver": "olga", "reason": "a broken glass", "reference": "note 4"}
 
     deposited = done(cashier.deposit(command("kate"), "EUR", "anna", 700, "receipt 1"))
     withdrawn = done(cashier.withdraw(command("kate"), "EUR", "anna", 300, "receipt 2"))
@@ -87,7 +88,8 @@ def test_two_deposits_with_one_reference_are_two_deposits(casino: Casino) -> Non
 
 @pytest.mark.parametrize("kind", ["deposit", "withdrawal", "gift", "charge"])
 def test_a_mistake_is_set_right_by_an_event_that_reverses_it_once(casino: Casino, kind: str) -> None:
-    cashier, desk = casino.floor.cashier, {"approver": "olga", "reason": "typo", "reference": "n"}
+    cashier = casino.floor.cashier
+    desk: dict[str, Any] = {"approver": "olga", "reason": "typo", "reference": "n"}
     made: dict[str, Callable[[], AccountDone | Refusal]] = {
         "deposit": lambda: cashier.deposit(casino.command(), "EUR", "anna", 100, "r"),
         "withdrawal": lambda: cashier.withdraw(casino.command(), "EUR", "anna", 100, "r"),
@@ -111,7 +113,7 @@ def test_a_mistake_is_set_right_by_an_event_that_reverses_it_once(casino: Casino
 
 def test_only_a_cash_event_of_this_account_is_reversed(casino: Casino) -> None:
     casino.dealt(RUSSIAN, box(1))
-    desk = {"approver": "olga", "reason": "typo", "reference": "n"}
+    desk: dict[str, Any] = {"approver": "olga", "reason": "typo", "reference": "n"}
 
     # The opening, a stake, what does not exist, what no number of an event can be.
     for seq in (0, 2, 99, -1, 2**63, 10**30):
@@ -121,7 +123,7 @@ def test_only_a_cash_event_of_this_account_is_reversed(casino: Casino) -> None:
 
 def test_a_deposit_that_was_spent_is_not_reversed(casino: Casino) -> None:
     casino.withdraw("anna", PURSE - 1)
-    desk = {"approver": "olga", "reason": "typo", "reference": "n"}
+    desk: dict[str, Any] = {"approver": "olga", "reason": "typo", "reference": "n"}
 
     refused(casino.floor.cashier.reverse(casino.command("kate"), "EUR", "anna", 1, **desk), Code.FUNDS_TOO_LOW)
 

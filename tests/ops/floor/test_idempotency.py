@@ -38,7 +38,7 @@ Ask = Callable[[Floor, Command], Any]
 
 def asked(casino: Casino) -> dict[str, tuple[Ask, Callable[[], object]]]:
     """Every kind of command, and what happens between its two times."""
-    desk = {"approver": "olga", "reason": "r", "reference": "r"}
+    desk: dict[str, Any] = {"approver": "olga", "reason": "r", "reference": "r"}
     waiting, dealt = casino.open(OPEN), casino.dealt(OPEN, box(1), box(2, "boris"))
     placed = casino.open(OPEN)
     casino.place(placed.stream, box(1), box(2, "boris"))

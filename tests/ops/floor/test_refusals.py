@@ -18,7 +18,7 @@ from tests.ops.floor.casino import JACKPOT, OPEN, RUSSIAN, Casino, box, house_ve
 from tests.round.test_refusals import OF_THE_FLOOR, complaints
 
 Code = RefusalCode
-DESK: dict[str, str] = {"approver": "olga", "reason": "typo", "reference": "note 1"}
+DESK: dict[str, Any] = {"approver": "olga", "reason": "typo", "reference": "note 1"}
 NO_ROUND = f"round:{'0' * 32}"
 
 
@@ -61,7 +61,10 @@ MET: dict[RefusalCode, Callable[[Casino], object]] = {
     Code.ACCOUNT_EXISTS: lambda x: x.floor.cashier.open_account(x.command(), "EUR", "anna"),
     Code.ACCOUNT_UNKNOWN: lambda x: x.floor.choose(x.command(), x.open(RUSSIAN).stream, box(1, "dora")),
     Code.BALANCE_TOO_LARGE: lambda x: x.floor.cashier.deposit(x.command(), "EUR", "anna", LARGEST_BALANCE, "r"),
-    Code.SAME_PERSON: lambda x: adjusted(x, "olga"),
+    Code.SAME_PERSON: lambda x: adjusted(x, "OLGA"),
+    Code.NO_APPROVER: lambda x: x.floor.cashier.reverse(
+        x.command(), "EUR", "anna", 1, **DESK, may_approve=lambda person: person != "olga"
+    ),
     Code.NOT_REVERSIBLE: lambda x: x.floor.cashier.reverse(x.command(), "EUR", "anna", 0, **DESK),
     Code.ALREADY_REVERSED: reversed_twice,
     Code.TABLE_EXISTS: lambda x: opened(x, RUSSIAN, settings(RUSSIAN)),
