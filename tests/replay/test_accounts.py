@@ -241,7 +241,7 @@ def test_a_reversal_comes_once() -> None:
 def papers() -> list[Record]:
     """A key that was revoked, a ruleset that was activated, looks at a round, and streams of unknown kinds."""
     game, at = GAMES[0], "2026-09-21T14:13:20.000Z"
-    what: dict[str, Any] = {"by": "olga", "label": "", "person": "kate", "role": Role.CASHIER, "secret_sha256": "0" * 64}
+    what: dict[str, Any] = {"by": "olga", "label": "", "person": "ed", "role": Role.CASHIER, "secret_sha256": "0" * 64}
     look = HiddenRead(by="rita", key="1", reason="dispute", role=Role.REGULATOR, round="0" * 32, what=Hidden.DECK)
     streams: list[tuple[Codec[Any], str, list[Any]]] = [
         (KEY_CODEC, "key:1", [KeyCreated(**what), KeyRevoked(**what, reason="left")]),
