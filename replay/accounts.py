@@ -105,6 +105,8 @@ class AccountsProof:
         self._heads: dict[str, _Head] = {}
         self._open: dict[str, _OpenRound] = {}
         self._append: _Append | None = None
+        self._numbers: dict[str, int] = {}
+        """Of each table the number of its last round from before it was kept."""
 
     def take(self, position: int, record: Record) -> list[Discrepancy]:
         """The next event in the order of positions; what is wrong with it, or was missing before it."""
@@ -162,7 +164,10 @@ class AccountsProof:
     def _opening(self, stream: str, opened: e.RoundEvent) -> Iterator[Discrepancy]:
         """A round at a table that keeps accounts is followed from here on, and is as the table was set."""
         head = self._heads.get(table_stream(opened.table)) if isinstance(opened, e.RoundOpened) else None
-        if not isinstance(opened, e.RoundOpened) or head is None or head.settings is None:
+        if not isinstance(opened, e.RoundOpened):
+            return
+        if head is None or head.settings is None:
+            self._numbers[opened.table] = max(opened.number, self._numbers.get(opened.table, 0))
             return
         ruleset = self._rulesets.get(opened.ruleset_digest)
         self.unchecked += ruleset is None
@@ -311,7 +316,7 @@ class AccountsProof:
         if isinstance(event, j.JackpotEvent):
             return jackpot_again(stream, head.state, event)
         assert isinstance(event, t.TableEvent)  # there is no fourth kind
-        return table_again(head.state, seq, event)
+        return table_again(head.state, seq, event, self._numbers.get(stream.removeprefix("table:"), 0))
 
     def _undone(self, stream: str, seq: int) -> a.AccountEvent | None:
         body = self._lookup(stream, seq) if 0 <= seq < 2**63 else None

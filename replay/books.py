@@ -196,10 +196,14 @@ def _with_pot(state: j.JackpotState, more: int) -> j.JackpotState:
 # -- tables
 
 
-def table_again(before: t.TableState | None, seq: int, event: t.TableEvent) -> t.TableEvent | Refusal:
-    """The event as it should be after `before`; what its settings say was decided with what stood then."""
+def table_again(before: t.TableState | None, seq: int, event: t.TableEvent, number: int) -> t.TableEvent | Refusal:
+    """The event as it should be after `before`; what its settings say was decided with what stood then.
+
+    `number`: of the last round that was opened under the table's name before the table was kept.
+    """
     if isinstance(event, t.TableOpened):
-        return msgspec.structs.replace(event, after=t.TableState(False, 0, 0)) if before is None else _opened_twice()
+        after = t.TableState(False, number, 0)
+        return msgspec.structs.replace(event, after=after) if before is None else _opened_twice()
     state = event.after if before is None else before
     if state.closed and before is not None:
         return Refusal(RefusalCode.TABLE_CLOSED, "The table is closed.")

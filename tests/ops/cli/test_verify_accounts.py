@@ -26,7 +26,7 @@ from ops.house import House
 from ops.journal import Journal
 from tests.conftest import _database as new_database
 from tests.ops.cli.running import Ran, dealproof
-from tests.ops.played import played_database
+from tests.ops.played import play_rounds, played_database
 from tests.ops.test_house import KEY, opened
 
 ROUNDS = 12
@@ -266,3 +266,20 @@ def test_accounts_go_with_nothing_else(options: tuple[str, ...], others: tuple[s
 
     assert (ran.status, ran.stdout) == (2, "")
     assert ran.stderr.startswith("dealproof: verify: ")
+
+
+def test_a_house_that_played_before_it_kept_accounts_adds_up(migrated_database_url: str, tmp_path: Path) -> None:
+    """Its tables number on from their old rounds, some of which are still open; a wrong number is found."""
+    ruleset = released_rulesets()["russian-poker@1"]
+    with Journal.open(migrated_database_url) as journal:
+        house = House(journal, KEY)
+        for number in (1, 2, 3):
+            house.open_round(
+                ruleset, table="russian-poker-1", number=number, limits=ruleset.table_defaults, currency="EUR"
+            )
+        play_rounds(journal, 6, 1, rulesets=[ruleset])
+    options = ("--home", str(tmp_path), "--database-url", migrated_database_url)
+
+    assert (ran := dealproof(*options, "verify", "--accounts")).status == 0, ran.stdout
+    changed(migrated_database_url, "table-opened.v1", b'"number":3', b'"number":2')
+    assert dealproof(*options, "verify", "--accounts").status == 1
