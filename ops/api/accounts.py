@@ -12,11 +12,12 @@ import msgspec
 from flask import Response
 from marshmallow import Schema
 
+from domain.access import Role
 from domain.account import CASH_EVENTS, AccountEvent, Against, RoundFinished
 from ops.api import fields, shapes
 from ops.api.area import Area
 from ops.api.problems import refused
-from ops.api.serving import carried_out, command, floor, page, reply
+from ops.api.serving import caller, carried_out, command, floor, reply
 from ops.api.views import account_funds
 from ops.api_keys import may_approve
 from ops.cashier import AccountDone, unknown_account
@@ -146,10 +147,14 @@ def game_history(query: dict[str, Any], currency: str, player: str) -> Response:
 def _history(
     query: dict[str, Any], currency: str, player: str, kinds: tuple[type[AccountEvent], ...]
 ) -> Response:
-    _known(currency, player)
+    running = {play.round for play in _known(currency, player).state.in_play}
+    # What a round does is a regulator's to read when it has ended.
+    hidden = running if caller().role is Role.REGULATOR else set[str]()
     limit, before = query["limit"], query.get("after")
     found = floor().cashier.statement(currency, player, limit + 1, before, kinds)
-    return page(found, limit, entry_view, lambda done: done.seq)
+    shown = found[:limit]
+    items = [entry_view(done) for done in shown if getattr(done.event, "round", None) not in hidden]
+    return reply({"items": items, "next": shown[-1].seq if len(found) > limit else None})
 
 
 def _known(currency: str, player: str) -> AccountDone:

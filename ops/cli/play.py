@@ -52,6 +52,7 @@ def demo(settings: Settings, rounds: int, seed: int | None) -> int:
         f"  dealproof verify {round_id}\n"
         f"  dealproof show {round_id}\n"
         "  dealproof rounds --last 20\n"
+        "  dealproof verify --accounts\n"
         "  dealproof verify --all --json | head -1\n"
         "  dealproof rulesets diff russian-poker@1 open-russian-poker@1\n"
         "  dealproof play --rounds 100 --ruleset open-russian-poker@1",

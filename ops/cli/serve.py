@@ -39,7 +39,7 @@ HEADER_SECONDS: Final = 30
     "--blocking-threads", type=click.IntRange(1, 64), default=8, show_default=True, help="Requests at once in a worker."
 )
 @click.option(
-    "--requests-per-minute", type=click.IntRange(1, 10**9), default=600_000, show_default=True,
+    "--requests-per-minute", type=click.IntRange(1, 10**9), default=60_000, show_default=True,
     help="What one API key may send in a minute.",
 )  # fmt: skip
 @click.pass_obj

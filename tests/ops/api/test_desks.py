@@ -220,3 +220,15 @@ def test_an_account_that_has_changed_has_another_tag(house: House) -> None:
     house.casino.deposit("anna", 1)
 
     assert house.get(Role.CASHIER, ANNA, tag).status_code == 200
+
+
+def test_a_regulator_reads_what_a_round_did_to_an_account_when_it_has_ended(new_house: House) -> None:
+    """And the desk sees it at once."""
+    before = done(new_house.get(Role.REGULATOR, f"{ANNA}/statement"))["items"]
+    round_id = new_house.dealt(box(1))
+
+    assert done(new_house.get(Role.REGULATOR, f"{ANNA}/statement"))["items"] == before
+    assert len(done(new_house.get(Role.CASHIER, f"{ANNA}/statement"))["items"]) == len(before) + 1
+    new_house.decide(round_id, 1, "anna", "fold")
+    after = done(new_house.get(Role.REGULATOR, f"{ANNA}/statement"))["items"]
+    assert [entry["type"] for entry in after[: -len(before)]] == ["round-finished.v1", "funds-staked.v1"]
