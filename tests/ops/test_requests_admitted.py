@@ -102,7 +102,7 @@ def test_every_role_comes_in_as_itself(door: Door, role: Role) -> None:
     assert door.sends(key=key) == Caller(key.id, role, "Bob", "")
 
 
-@pytest.mark.parametrize("text", ["Įlona \U0001f0a1", 'a "quoted\\" name', "x" * 1000, "line\nfeed"])
+@pytest.mark.parametrize("text", ["Įlona \U0001f0a1", 'a "quoted\\" name', "x" * 100, "李雷 " + "李" * 97])
 def test_a_name_comes_out_as_it_went_in(door: Door, text: str) -> None:
     key = create_key(door.journal, role=Role.REGULATOR, person=text, label=text, by=text)
 
