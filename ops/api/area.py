@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from typing import Any, Final
 
-from flask import Response
+from flask import Response, request
 from flask_smorest import Blueprint
 from marshmallow import Schema
 
@@ -51,7 +51,8 @@ class Area(Blueprint):  # type: ignore[misc]  # flask-smorest has no types
             @wraps(view)
             def carried(**path: Any) -> Response:
                 idempotency_key()
-                read_query(_NOTHING)  # a command says all it asks for in its body
+                if request.query_string:
+                    read_query(_NOTHING)  # a command says all it asks for in its body
                 return view(load() if load else read_body(body), **path)  # type: ignore[arg-type]
 
             parameters = ["IdempotencyKey", *(["IfMatch"] if conditional else [])]
