@@ -104,7 +104,9 @@ def _posted_again(
                 before, seq, facts.round, moved, reserved=reserved, ending=ending, from_bank=facts.from_bank
             )
         before = posted[-1].after
-    is_whole = not own and (ended is None or isinstance(posted[-1], a.RoundFinished))
+    last = posted[-1]
+    # Another round's end may be the last to mention ours, among what is in play beside it.
+    is_whole = not own and (ended is None or (isinstance(last, a.RoundFinished) and last.round == round_id))
     return posted if is_whole and len(posted) == len(records) - 1 else None
 
 

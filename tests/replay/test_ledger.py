@@ -577,6 +577,20 @@ def test_any_change_of_a_posted_body_is_found(seed: int, random: Random) -> None
         assert found(house, stream, records)
 
 
+def test_a_round_that_another_rounds_end_mentions_last_is_not_finished_by_it() -> None:
+    """An account's only event that ends the round is made another round's; the event before it mentions ours."""
+    for seed in (1, 2, 3, 4, 5):
+        house = casino(seed, GAMES, rounds=2, cashier=False)
+        for record in house.records:
+            if record.type != a.RoundFinished.NAME:
+                continue
+            stream = f"round:{_data(record)['round']}"
+
+            records = forged(house.records, record.stream, record.seq, lambda data: data.update(round="bonus"))
+
+            assert found(house, stream, records)
+
+
 def _data(record: Record) -> Any:
     return msgspec.json.decode(record.body)["data"]
 
