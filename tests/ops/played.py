@@ -8,6 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from random import Random
+from typing import Any
+
+import psycopg
 
 from domain.ruleset import Ruleset
 from domain.rulesets import released_rulesets
@@ -18,6 +21,8 @@ from ops.play import Played, furnish, play
 from ops.rulesets import publish
 from tests.conftest import _database as new_database
 from tests.ops.test_house import KEY
+
+Owner = psycopg.Connection[tuple[Any, ...]]
 
 
 @contextmanager

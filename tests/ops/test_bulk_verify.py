@@ -31,14 +31,12 @@ from ops.clock import round_id_at
 from ops.house import House
 from ops.journal import Journal
 from ops.rulesets import publish
-from tests.conftest import _database as new_database
 from tests.ops.cli.running import REPOSITORY
-from tests.ops.played import played_database
+from tests.ops.played import Owner, played_database
 from tests.ops.test_house import KEY, MULTIBOX, OPEN, bodies_of, made, opened, place, played_out
 
 RULESETS = released_rulesets()
 ROUNDS = 40
-Owner = psycopg.Connection[tuple[Any, ...]]
 
 
 @pytest.fixture(autouse=True)
@@ -52,26 +50,6 @@ def played_template(server_url: str, migrated_template: str) -> Iterator[str]:
     """A database with forty true rounds at eight tables, to be copied."""
     with played_database(server_url, migrated_template, ROUNDS) as name:
         yield name
-
-
-@pytest.fixture
-def url(server_url: str, played_template: str) -> Iterator[str]:
-    with new_database(server_url, played_template) as url:
-        yield url
-
-
-@pytest.fixture
-def journal(url: str) -> Iterator[Journal]:
-    with Journal.open(url) as journal:
-        yield journal
-
-
-@pytest.fixture
-def owner(url: str) -> Iterator[Owner]:
-    """Who has the whole server, and so gets around the triggers."""
-    with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute("alter table dealproof.events disable trigger user")
-        yield connection
 
 
 def verification(

@@ -11,7 +11,6 @@ from random import Random
 from typing import Any
 
 import msgspec
-import psycopg
 import pytest
 
 from domain import account as a
@@ -27,14 +26,12 @@ from replay.evidence import by_digest
 from replay.postings import Postings
 from replay.verdict import CheckName, Status
 from replay.verify_round import verify_round
-from tests.conftest import _database as new_database
-from tests.ops.played import played_database
+from tests.ops.played import Owner, played_database
 from tests.ops.test_house import KEY, OPEN, opened, played_out
 from tests.replay.casino import postings_of
 
 ROUNDS = 30
 RULESETS = by_digest(released_rulesets().values())
-Owner = psycopg.Connection[tuple[Any, ...]]
 
 
 @pytest.fixture(scope="module")
@@ -42,26 +39,6 @@ def played_template(server_url: str, migrated_template: str) -> Iterator[str]:
     """A database with thirty true rounds at eight tables, to be copied."""
     with played_database(server_url, migrated_template, ROUNDS) as name:
         yield name
-
-
-@pytest.fixture
-def url(server_url: str, played_template: str) -> Iterator[str]:
-    with new_database(server_url, played_template) as url:
-        yield url
-
-
-@pytest.fixture
-def journal(url: str) -> Iterator[Journal]:
-    with Journal.open(url) as journal:
-        yield journal
-
-
-@pytest.fixture
-def owner(url: str) -> Iterator[Owner]:
-    """Who has the whole server, and so gets around the triggers."""
-    with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute("alter table dealproof.events disable trigger user")
-        yield connection
 
 
 def all_records(owner: Owner) -> list[Record]:

@@ -11,7 +11,6 @@ from random import Random
 from typing import Any
 
 import msgspec
-import psycopg
 import pytest
 
 from domain.round import events as e
@@ -22,13 +21,11 @@ from ops.house import House
 from ops.journal import Journal, RoundIdentity
 from ops.settings import Settings
 from ops.site import current_data_key
-from tests.conftest import _database as new_database
 from tests.ops.cli.running import Ran, dealproof
-from tests.ops.played import played_database
+from tests.ops.played import Owner, played_database
 from tests.ops.test_house import KEY, MULTIBOX, OPEN, made, opened, place, status_of
 
 RULESETS = released_rulesets()
-Owner = psycopg.Connection[tuple[Any, ...]]
 
 
 @pytest.fixture(scope="module")
@@ -36,25 +33,6 @@ def played_template(server_url: str, migrated_template: str) -> Iterator[str]:
     """A database with twelve true rounds at four tables, to be copied."""
     with played_database(server_url, migrated_template, 12, tables_each=1) as name:
         yield name
-
-
-@pytest.fixture
-def url(server_url: str, played_template: str) -> Iterator[str]:
-    with new_database(server_url, played_template) as url:
-        yield url
-
-
-@pytest.fixture
-def journal(url: str) -> Iterator[Journal]:
-    with Journal.open(url) as journal:
-        yield journal
-
-
-@pytest.fixture
-def owner(url: str) -> Iterator[Owner]:
-    with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute("alter table dealproof.events disable trigger user")
-        yield connection
 
 
 @pytest.fixture

@@ -25,7 +25,6 @@ from ops.bulk_verify import Filters, Manifest, RangeDone, verify_all
 from ops.clock import round_id_at
 from ops.house import House
 from ops.journal import Journal, RoundIdentity
-from tests.conftest import _database as new_database
 from tests.ops.cli.running import REPOSITORY, Ran, command, dealproof, dealproof_process
 from tests.ops.played import played_database
 from tests.ops.test_house import KEY, OPEN, made, opened, place, played_out
@@ -40,18 +39,6 @@ def played_template(server_url: str, migrated_template: str) -> Iterator[str]:
     """A database with twelve true rounds at eight tables, to be copied."""
     with played_database(server_url, migrated_template, ROUNDS) as name:
         yield name
-
-
-@pytest.fixture
-def url(server_url: str, played_template: str) -> Iterator[str]:
-    with new_database(server_url, played_template) as url:
-        yield url
-
-
-@pytest.fixture
-def journal(url: str) -> Iterator[Journal]:
-    with Journal.open(url) as journal:
-        yield journal
 
 
 @pytest.fixture

@@ -24,7 +24,6 @@ from ops.commands import Command
 from ops.floor import Floor
 from ops.house import House
 from ops.journal import Journal
-from tests.conftest import _database as new_database
 from tests.ops.cli.running import Ran, dealproof
 from tests.ops.played import play_rounds, played_database
 from tests.ops.test_house import KEY, opened
@@ -55,12 +54,6 @@ def office(journal: Journal) -> None:
     closed = floor.pit.close_table(Command("api back-office Ann Lee 7", b"", "Ann Lee"), table, "autumn")
     assert not isinstance(closed, Refusal)
     assert journal.open_rounds() == [live.stream]
-
-
-@pytest.fixture
-def url(server_url: str, played_template: str) -> Iterator[str]:
-    with new_database(server_url, played_template) as url:
-        yield url
 
 
 @pytest.fixture
