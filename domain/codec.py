@@ -83,6 +83,13 @@ class Codec(Generic[E]):
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             return self._decode_older(body, error)
 
+    def read(self, body: bytes) -> EventRecord[E] | BodyError:
+        """A stored body, or what is wrong with it: for those who look at records that may have been changed."""
+        try:
+            return self.decode(body)
+        except BodyError as error:
+            return error
+
     def decode_stream(self, lines: bytes) -> list[EventRecord[E]]:
         """Bodies of current names, each with a line feed behind it.  Raises msgspec.DecodeError for any other."""
         return self._decoder.decode_lines(lines)

@@ -15,13 +15,12 @@ from typing import Any, Final
 import psycopg
 
 from domain.record import BodyError, Record
-from domain.round.codec import EventRecord
+from domain.round.codec import EventRecord, read
 from domain.round.events import RoundOpened
 from ops.journal import ROWS_AT_ONCE, Journal
 from ops.rulesets import known_rulesets
 from replay.accounts import EVENTS, AccountsProof, Book
 from replay.evidence import by_digest
-from replay.streams import read_round
 from replay.verdict import Discrepancy, Status
 
 Cursor = psycopg.Cursor[tuple[Any, ...]]
@@ -152,11 +151,11 @@ def _identities(cursor: Cursor) -> Iterator[Discrepancy]:
         elif opening is None:
             yield Discrepancy(None, f"row of {stream}", "stream", "there", "not there: no such round is opened", table)
         else:
-            yield from _differing(table, stream, read_round(body), row)
+            yield from _differing(table, stream, read(body), row)
 
 
-def _differing(table: str, stream: str, read: EventRecord | BodyError, row: list[Any]) -> Iterator[Discrepancy]:
-    opened = None if isinstance(read, BodyError) else read.data
+def _differing(table: str, stream: str, first: EventRecord | BodyError, row: list[Any]) -> Iterator[Discrepancy]:
+    opened = None if isinstance(first, BodyError) else first.data
     if not isinstance(opened, RoundOpened):
         return  # the round's own verification names it
     said = (opened.table, opened.number, opened.commitment)

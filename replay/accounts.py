@@ -26,6 +26,7 @@ from domain.codec import Codec, Event, EventRecord
 from domain.jackpot import JackpotState, jackpot_stream
 from domain.ledger import PLAYER, Entry, Move, jackpot_account, moves, owed_bets
 from domain.record import CHAIN_START, TIME_PATTERN, BodyError, Record, is_record_text, leaf_hash
+from domain.round import codec as rounds
 from domain.round import events as e
 from domain.round.codec import EventRecord as RoundEventRecord
 from domain.round.refusals import Refusal
@@ -34,7 +35,7 @@ from domain.ruleset import Ruleset
 from domain.table import TableSettings, TableState, table_stream
 from replay.books import account_again, differences, jackpot_again, table_again, unbalanced
 from replay.evidence import Rulesets
-from replay.streams import Streams, read_round
+from replay.streams import Streams
 from replay.verdict import Discrepancy
 
 Lookup = Callable[[str, int], bytes | None]
@@ -115,7 +116,7 @@ class AccountsProof:
         if not colon:
             found += self.streams.take_other(record, "")
         elif kind == "round":
-            read = read_round(record.body)
+            read = rounds.read(record.body)
             found += self.streams.take_round(record, read)
             found += self._round(record.stream, record.seq, read)
         elif kind in _KINDS:

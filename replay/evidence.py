@@ -15,7 +15,7 @@ from domain.deal.commitment import client_entropy
 from domain.deal.shuffle import NO_BEACON, SeededDeck
 from domain.record import BodyError
 from domain.round import events as e
-from domain.round.codec import EventRecord, decode
+from domain.round.codec import EventRecord, read
 from domain.round.phases import Phase, next_phase
 from domain.round.state import RoundState, apply
 from domain.ruleset import Ruleset
@@ -54,7 +54,7 @@ class Evidence:
         self.stream = stream
         self.bodies = bodies
         self.rulesets = rulesets
-        self.read: list[EventRecord | BodyError] = [_read(body) for body in bodies]
+        self.read: list[EventRecord | BodyError] = [read(body) for body in bodies]
 
     @classmethod
     def of_records(
@@ -152,13 +152,6 @@ def apply_anyhow(state: RoundState, event: e.RoundEvent) -> None:
     """Fold an event that may have been tampered with: a text that is no card is left out."""
     with suppress(CardError, ValueError):
         apply(state, event)
-
-
-def _read(body: bytes) -> EventRecord | BodyError:
-    try:
-        return decode(body)
-    except BodyError as error:
-        return error
 
 
 def _hex(text: str, size: int | None) -> bytes | None:

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from domain import account as a
 from domain import jackpot as j
 from domain.account import Ending, account_stream
-from domain.codec import Codec, EventRecord
 from domain.ledger import Move, moves, owed_bets
 from domain.record import BodyError
 from domain.round import events as e
@@ -98,7 +97,7 @@ class Facts:
             for _, body in rows if stream.startswith("jackpot:") else ():
                 if b'"jackpot-paid.v1"' not in body:
                     continue
-                record = read_body(j.CODEC, body)
+                record = j.CODEC.read(body)
                 paid = None if isinstance(record, BodyError) else record.data
                 if isinstance(paid, j.JackpotPaid) and paid.round == self.round_id:
                     found[paid.box] = paid.from_bank
@@ -148,10 +147,3 @@ def _moved(evidence: Evidence) -> list[Move]:
         return moves(evidence.events, 0, evidence.state)
     return [move for place, record in evidence.placed for move in moves([record.data], place, evidence.state)]
 
-
-def read_body(codec: Codec[Any], body: bytes) -> EventRecord[Any] | BodyError:
-    """A stored event, or why it can't be read."""
-    try:
-        return codec.decode(body)
-    except BodyError as error:
-        return error

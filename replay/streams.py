@@ -58,14 +58,6 @@ class _Frame:
     v: int
 
 
-def read_round(body: bytes) -> rounds.EventRecord | BodyError:
-    """An event of a round, or what is wrong with its bytes."""
-    try:
-        return rounds.decode(body)
-    except BodyError as error:
-        return error
-
-
 class Streams:
     """The heads of all streams that have no books."""
 
@@ -97,12 +89,12 @@ class Streams:
         codec = _KINDS.get(kind)
         if isinstance(frame, BodyError) or codec is None:
             return
-        try:
-            event = codec.decode(record.body).data
-        except BodyError as error:
+        read = codec.read(record.body)
+        if isinstance(read, BodyError):
             words = f"an event of a {kind} stream"
-            yield Discrepancy(record.seq, record.type, "body", str(error), words, record.stream)
+            yield Discrepancy(record.seq, record.type, "body", str(read), words, record.stream)
             return
+        event = read.data
         for field, recorded, wanted in _lawful(record.stream, head, event):
             yield Discrepancy(record.seq, event.NAME, field, recorded, wanted, record.stream)
         if kind != "access":  # a look follows from nothing

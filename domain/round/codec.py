@@ -24,5 +24,6 @@ _CODEC: Final[Codec[RoundEvent]] = Codec(ROUND_EVENTS, UPCASTS)
 encode = _CODEC.encode
 encode_stream = _CODEC.encode_stream
 decode = _CODEC.decode
+read = _CODEC.read
 decode_stream = _CODEC.decode_stream
 append_to = _CODEC.append_to

@@ -25,7 +25,7 @@ from domain.round import events as e
 from domain.round.refusals import Refusal
 from replay.books import ENTRY_OF, account_again, differences, jackpot_again, restarted
 from replay.evidence import Evidence
-from replay.postings import Facts, Postings, Row, Table, read_body
+from replay.postings import Facts, Postings, Row, Table
 from replay.verdict import NO_LEDGER, Check, CheckName, Discrepancy, Status
 
 
@@ -210,7 +210,7 @@ class _AccountWalk(_Walk):
 
     def findings(self, rows: Sequence[Row]) -> Iterator[Discrepancy]:
         for row in rows:
-            yield from self.findings_of(row, read_body(self.codec, row[1]))
+            yield from self.findings_of(row, self.codec.read(row[1]))
         for entry, due in self.due.items():
             for move in due:
                 yield self.lacking(a.ENTRIES[entry], _posting(move))
@@ -320,7 +320,7 @@ class _JackpotWalk(_Walk):
 
     def findings(self, rows: Sequence[Row]) -> Iterator[Discrepancy]:
         for row in rows:
-            record = read_body(self.codec, row[1])
+            record = self.codec.read(row[1])
             at = None if isinstance(record, BodyError) else record.at
             about_us = not isinstance(record, BodyError) and self._is_about_us(record)
             if self.emptied is not None and not (about_us and at == self.emptied):
