@@ -62,6 +62,14 @@ class KeyRevoked(Event, frozen=True, gc=False):
     secret_sha256: str
 
 
+    @classmethod
+    def of(cls, key: KeyCreated | KeyRevoked, *, by: str, reason: str) -> KeyRevoked:
+        """The end of a key."""
+        return cls(
+            by=by, label=key.label, person=key.person, reason=reason, role=key.role, secret_sha256=key.secret_sha256
+        )
+
+
 class DataKeyRotated(Event, frozen=True, gc=False):
     """Rounds opened from now on are sealed under another data key; `data_key` is its id, 16 hex digits."""
 

@@ -16,7 +16,7 @@ import hmac
 import re
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -110,6 +110,11 @@ class ApiKey:
         return hashlib.sha256(self.secret).hexdigest()
 
     @classmethod
+    def fresh(cls) -> Self:
+        """A key that nobody has, from the operating system's random source."""
+        return cls(secrets.token_hex(8), secrets.token_bytes(32))
+
+    @classmethod
     def parse(cls, text: str) -> Self:
         """The reverse of `text`.  Raises ValueError, which doesn't quote what was given."""
         found = _KEY.fullmatch(text)
@@ -144,7 +149,7 @@ def create_key(journal: Journal, *, role: Role, person: str, label: str, by: str
     _require_text(by=by, **({"label": label} if label else {}))
     if not is_person(person):
         raise ValueError(f"person: {PERSON_WORDS}")
-    key = ApiKey(secrets.token_hex(8), secrets.token_bytes(32))
+    key = ApiKey.fresh()
     stream = key_stream(key.id)
     created = KeyCreated(by=by, label=label, person=person, role=role, secret_sha256=key.secret_sha256)
     records = KEY_CODEC.append_to(stream, None, [created], clock.now())
@@ -165,24 +170,22 @@ def revoke_key(journal: Journal, key_id: str, *, by: str, reason: str) -> KeyEnt
         raise UnknownKey(f"key {key_id}: there is no such key")
     created = KEY_CODEC.decode(stored[0].record.body).data
     if len(stored) == 1 and isinstance(created, KeyCreated):
-        revoked = KeyRevoked(
-            by=by, label=created.label, person=created.person, reason=reason, role=created.role,
-            secret_sha256=created.secret_sha256,
-        )  # fmt: skip
+        revoked = KeyRevoked.of(created, by=by, reason=reason)
         head = (0, leaf_hash(stored[0].record.body))
         records = KEY_CODEC.append_to(stream, head, [revoked], clock.now())
         # A conflict: somebody else has revoked it at the same moment, for a key's stream has no third event.
         with suppress(StreamConflict):
             journal.append(f"revoke {stream} {secrets.token_hex(8)}", records[0].body, records)
-    return _entry([stored.record.body for stored in journal.read_stream(stream)])
+    return key_entry([stored.record.body for stored in journal.read_stream(stream)])
 
 
 def list_keys(journal: Journal) -> list[KeyEntry]:
     """Every key there ever was, by its id."""
-    return [_entry(bodies) for _, bodies in journal.read_rounds(*KEY_STREAMS)]
+    return [key_entry(bodies) for _, bodies in journal.read_rounds(*KEY_STREAMS)]
 
 
-def _entry(bodies: list[bytes]) -> KeyEntry:
+def key_entry(bodies: Sequence[bytes]) -> KeyEntry:
+    """What the events of a key, of which the first and the last count, say of it."""
     first, last = KEY_CODEC.decode(bodies[0]), KEY_CODEC.decode(bodies[-1])
     revoked = last.data if isinstance(last.data, KeyRevoked) else None
     return KeyEntry(

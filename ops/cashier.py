@@ -16,8 +16,7 @@ from domain.account import AccountEvent, AccountState, account_stream, is_name, 
 from domain.currency import EXPONENTS
 from domain.record import LARGEST_INTEGER
 from domain.round.refusals import Refusal, RefusalCode
-from ops import clock
-from ops.commands import Carried, Command, Plan, carry_out, head_of, newest
+from ops.commands import Command, carry_out_one, newest
 from ops.journal import Journal, Stored
 
 
@@ -188,32 +187,21 @@ class Cashier:
         player: str,
         decide: Callable[[AccountDone | None], AccountEvent | Refusal],
     ) -> AccountDone | Refusal:
-        stream = account_stream(currency, player)
-
-        def plan(_: bool) -> Plan | Refusal:
+        def decide_here(stored: Stored | None) -> AccountEvent | Refusal:
             if not is_name(player):
                 return name_refusal("player's name")
             if currency not in EXPONENTS:
                 return unknown_currency(currency)
-            stored = newest(self.journal, stream)
-            head = None if stored is None else read_account(stored)
-            event = decide(head)
-            if isinstance(event, Refusal):
-                return event
-            at = clock.now() if head is None else max(clock.now(), head.at)
-            return Plan(a.CODEC.append_to(stream, None if stored is None else head_of(stored.record), [event], at))
+            return decide(None if stored is None else read_account(stored))
 
-        carried = carry_out(self.journal, command, plan)
-        return _done(carried) if isinstance(carried, Carried) else carried
+        stream = account_stream(currency, player)
+        carried = carry_out_one(self.journal, command, a.CODEC, stream, decide_here)
+        return carried if isinstance(carried, Refusal) else read_account(carried.last)
 
 
 def _no_approver(person: str) -> Refusal:
     text = f"Whoever approves a correction has a key of the cashier's or the back office's; {person!r} has none."
     return Refusal(RefusalCode.NO_APPROVER, text)
-
-
-def _done(carried: Carried) -> AccountDone:
-    return read_account(Stored(0, carried.records[-1]))
 
 
 def read_account(stored: Stored) -> AccountDone:

@@ -14,8 +14,10 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from domain.codec import Codec, E
 from domain.record import Record, is_record_text, leaf_hash
 from domain.round.refusals import Refusal
+from ops import clock
 from ops.journal import CommandRefused, Journal, JournalError, RoundIdentity, RoundTaken, Stored, StreamConflict
 
 TRIES: Final = 60
@@ -42,6 +44,11 @@ class Carried(NamedTuple):
 
     records: list[Record]
     repeated: bool
+
+    @property
+    def last(self) -> Stored:
+        """The last event of what it led to; where it stands in the journal is not known."""
+        return Stored(0, self.records[-1])
 
 
 class Busy(JournalError):
@@ -73,6 +80,27 @@ def carry_out(journal: Journal, command: Command, decide: Callable[[bool], Plan 
             return Carried(planned.records, False)
         return Carried([stored.record for stored in journal.read_positions(appended.positions)], True)
     raise Busy(f"command {command.id}: others were faster {TRIES} times; nothing was done")
+
+
+def carry_out_one(
+    journal: Journal, command: Command, codec: Codec[E], stream: str, decide: Callable[[Stored | None], E | Refusal]
+) -> Carried | Refusal:
+    """Carry out a command that leads to one event at the end of one stream, decided from the newest one there.
+
+    Time never runs backwards in the stream.  Raises what `carry_out` does.
+    """
+
+    def plan(_: bool) -> Plan | Refusal:
+        stored = newest(journal, stream)
+        event = decide(stored)
+        if isinstance(event, Refusal):
+            return event
+        if stored is None:
+            return Plan(codec.append_to(stream, None, [event], clock.now()))
+        at = max(clock.now(), codec.decode(stored.record.body).at)
+        return Plan(codec.append_to(stream, head_of(stored.record), [event], at))
+
+    return carry_out(journal, command, plan)
 
 
 def _refuse(journal: Journal, command: Command, refusal: Refusal) -> Carried | Refusal:

@@ -59,6 +59,13 @@ class Kept(NamedTuple):
     settings: TableSettings | None
 
 
+class _Made(NamedTuple):
+    """What a plan would come to: the round after it, and its events."""
+
+    kept: Kept
+    events: list[e.RoundEvent]
+
+
 class _Hand(NamedTuple):
     """Somebody who ends a round from outside of the game."""
 
@@ -106,7 +113,7 @@ class Floor:
 
     def open_round(self, command: Command, table: str) -> RoundDone | Refusal:
         """The table's next round: its commitment is in the journal before anybody can stake on it."""
-        made: list[Kept] = []
+        made: list[_Made] = []
 
         def decide(_: bool) -> Plan | Refusal:
             stored = newest(self.journal, table_stream(table))
@@ -149,24 +156,22 @@ class Floor:
 
     def recall(self, carried: Carried) -> RoundDone:
         """What a command led to, from its records and what lay before them."""
-        rounds = [record for record in carried.records if record.stream.startswith("round:")]
-        last = rounds[-1]
+        own = [record for record in carried.records if record.stream.startswith("round:")]
+        last = own[-1]
         stored = [event for event in self.journal.read_stream(last.stream) if event.record.seq <= last.seq]
         records = [decode(event.record.body) for event in stored]
-        kept = self._load(last.stream)
-        if kept is None:
-            raise UnknownRound(f"{last.stream}: its ruleset is not known here")
-        events = [decode(record.body).data for record in rounds]
         state = fold(record.data for record in records)
+        ruleset = None if state.opened is None else self.pit.known_as(state.opened.ruleset_digest)
+        if ruleset is None:
+            raise UnknownRound(f"{last.stream}: its ruleset is not known here")
+        events = [record.data for record in records[-len(own) :]]
+        settings = self.pit.settings_of_round(last.stream, stored[0].position)
         accounts = _accounts(carried.records)
-        live = kept.live
-        return RoundDone(
-            last.stream, live.ruleset, state, last.seq, records[-1].at, events, accounts, kept.settings
-        )
+        return RoundDone(last.stream, ruleset, state, last.seq, records[-1].at, events, accounts, settings)
 
     # -- a command's work
 
-    def _opening(self, table: str, stored: Stored, made: list[Kept]) -> Plan | Refusal:
+    def _opening(self, table: str, stored: Stored, made: list[_Made]) -> Plan | Refusal:
         head = self.pit.read_table(stored)
         ruleset = self.pit.known(head.settings.ruleset)
         if ruleset is None:
@@ -187,7 +192,8 @@ class Floor:
         if isinstance(begun, Refusal):
             return begun
         live, records, identity = begun
-        made.append(Kept(live, head.settings))
+        assert live.state.opened is not None  # just now
+        made.append(_Made(Kept(live, head.settings), [live.state.opened]))
         records += t.CODEC.append_to(table_stream(table), head_of(stored.record), [numbered], live.last_at)
         return Plan(records, [identity])
 
@@ -199,7 +205,7 @@ class Floor:
         before: Callable[[Kept], Refusal | None] | None = None,
         hand: _Hand | None = None,
     ) -> RoundDone | Refusal:
-        made: list[Kept] = []
+        made: list[_Made] = []
 
         def decide(fresh: bool) -> Plan | Refusal:
             kept = self._load(stream) if fresh else self._remembered(stream)
@@ -211,12 +217,12 @@ class Floor:
             planned = self._appending(kept, choosing, made)
             if hand is None or isinstance(planned, Refusal):
                 return planned
-            return Plan([*planned.records, *self._laid_on(stream, hand, made[-1].live.last_at)])
+            return Plan([*planned.records, *self._laid_on(stream, hand, made[-1].kept.live.last_at)])
 
         return self._done(carry_out(self.journal, command, decide), made)
 
     def _appending(
-        self, kept: Kept, choosing: Callable[[Kept, _Desk], Choices], made: list[Kept]
+        self, kept: Kept, choosing: Callable[[Kept, _Desk], Choices], made: list[_Made]
     ) -> Plan | Refusal:
         """The records of one command: the round's, its players', its jackpot's."""
         live, settings = kept
@@ -233,7 +239,7 @@ class Floor:
         moved = LiveRound(
             live.stream, live.ruleset, planned.state, head_of(records[-1]), at, planned.beacon, planned.deck
         )
-        made.append(Kept(moved, settings))
+        made.append(_Made(Kept(moved, settings), planned.events))
         return Plan([*records, *desk.post(live, planned, at)])
 
     def _laid_on(self, stream: str, hand: _Hand, at: str) -> list[Record]:
@@ -265,50 +271,35 @@ class Floor:
 
     def _load(self, stream: str) -> Kept | None:
         """A round from its record, with what its table had set when it was opened."""
-        if _ROUND.fullmatch(stream) is None:
+        stored = self.journal.read_stream(stream) if _ROUND.fullmatch(stream) else []
+        if not stored:
             return None
         try:
-            live = self.house.load(stream, self.pit.known_by_digest())
+            live = self.house.take_up(stored, self.pit.known_as)
         except UnknownRound:
-            try:
-                live = self.house.load(stream, self.pit.known_by_digest(afresh=True))
-            except UnknownRound:
-                return None
-        kept = Kept(live, self._settings_of(live))
+            return None
+        kept = Kept(live, self.pit.settings_of_round(stream, stored[0].position))
         self._remember(kept)
         return kept
 
-    def _settings_of(self, live: LiveRound) -> TableSettings | None:
-        """The settings under which a table numbered the round: the event right behind the opening one."""
-        opening = self.journal.read_event(live.stream, 0)
-        behind = [] if opening is None else self.journal.read_positions([opening.position + 1])
-        if not behind or not behind[0].record.stream.startswith("table:"):
-            return None
-        numbered = t.CODEC.decode(behind[0].record.body).data
-        if not isinstance(numbered, t.RoundNumbered) or numbered.round != live.stream.removeprefix("round:"):
-            return None
-        return self.pit.settings_at(behind[0].record.stream.removeprefix("table:"), numbered.after.settings)
-
-    def _done(self, carried: Carried | Refusal, made: list[Kept]) -> RoundDone | Refusal:
+    def _done(self, carried: Carried | Refusal, made: list[_Made]) -> RoundDone | Refusal:
         if isinstance(carried, Refusal):
             return carried
         if carried.repeated:
             return self.recall(carried)
         # Only now is the journal where the last plan wanted it.
-        self._remember(made[-1])
-        return _fresh(made[-1], carried.records)
+        kept, events = made[-1]
+        self._remember(kept)
+        return _standing(kept, events, _accounts(carried.records))
 
 
-def _standing(kept: Kept) -> RoundDone:
-    live = kept.live
-    return RoundDone(live.stream, live.ruleset, live.state, live.head[0], live.last_at, [], {}, kept.settings)
-
-
-def _fresh(kept: Kept, records: Sequence[Record]) -> RoundDone:
-    live = kept.live
-    events = [decode(record.body).data for record in records if record.stream == live.stream]
-    accounts = _accounts(records)
-    return RoundDone(live.stream, live.ruleset, live.state, live.head[0], live.last_at, events, accounts, kept.settings)
+def _standing(
+    kept: Kept, events: list[e.RoundEvent] | None = None, accounts: Mapping[str, AccountState] | None = None
+) -> RoundDone:
+    live, settings = kept
+    return RoundDone(
+        live.stream, live.ruleset, live.state, live.head[0], live.last_at, events or [], accounts or {}, settings
+    )
 
 
 def _accounts(records: Sequence[Record]) -> dict[str, AccountState]:

@@ -194,14 +194,17 @@ class House:
 
     def load(self, stream: str, rulesets: Mapping[str, Ruleset]) -> LiveRound:
         """Take up a round from its record.  `rulesets` by hex digest.  Raises UnknownRound."""
-        name = stream.removeprefix("round:")
         stored = self.journal.read_stream(stream)
         if not stored:
-            raise UnknownRound(f"round {name}: there is no such round")
-        opened = decode(stored[0].record.body).data
-        ruleset = rulesets.get(opened.ruleset_digest) if isinstance(opened, RoundOpened) else None
+            raise UnknownRound(f"round {stream.removeprefix('round:')}: there is no such round")
+        return self.take_up(stored, rulesets.get)
+
+    def take_up(self, stored: list[Stored], known: Callable[[str], Ruleset | None]) -> LiveRound:
+        """A round from its events; `known` gives the ruleset of a hex digest.  Raises UnknownRound."""
+        stream, opened = stored[0].record.stream, decode(stored[0].record.body).data
+        ruleset = known(opened.ruleset_digest) if isinstance(opened, RoundOpened) else None
         if ruleset is None:
-            raise UnknownRound(f"round {name}: its ruleset is not known here")
+            raise UnknownRound(f"round {stream.removeprefix('round:')}: its ruleset is not known here")
         live = LiveRound(stream, ruleset, RoundState(), (0, ""), "")
         self._catch_up(live, stored)
         return live

@@ -41,9 +41,9 @@ if TYPE_CHECKING:
     from eventsourcing.utils import EnvType
 
 __all__ = [
-    "Appended", "BelowZero", "CommandMismatch", "CommandRefused", "EnvelopeMismatch", "Journal", "JournalApplication",
-    "JournalError", "JournalEvent", "JournalMapper", "JournalUnavailable", "RoundIdentity", "RoundTaken", "Stored",
-    "StreamConflict",
+    "Appended", "BelowZero", "CommandMismatch", "CommandRefused", "EnvelopeMismatch", "Found", "Journal",
+    "JournalApplication", "JournalError", "JournalEvent", "JournalMapper", "JournalUnavailable", "RoundIdentity",
+    "RoundTaken", "Stored", "StreamConflict",
 ]
 
 # All round streams lie between these two, whatever their id: ';' follows ':' in the order of bytes.
@@ -62,6 +62,15 @@ class Stored(NamedTuple):
 
     position: int
     record: Record
+
+
+class Found(NamedTuple):
+    """A stream as it lies in the journal: its bodies by seq, the lowest and the highest of their positions."""
+
+    stream: str
+    bodies: list[bytes]
+    first: int
+    last: int
 
 
 class Journal:
@@ -102,8 +111,7 @@ class Journal:
         if not rows:
             return None
         [(request_hash, first, count)] = rows
-        if bytes(request_hash) != hashlib.sha256(request).digest():
-            raise CommandMismatch(f"command {command_id} was used before for another request")
+        _require_same(command_id, request_hash, request)
         return Appended(tuple(range(first, first + count)), repeated=True)
 
     def refuse(self, command_id: str, request: bytes, reply: bytes) -> bytes | None:
@@ -120,8 +128,7 @@ class Journal:
         if not rows:
             return None
         [(request_hash, reply)] = rows
-        if bytes(request_hash) != hashlib.sha256(request).digest():
-            raise CommandMismatch(f"command {command_id} was used before for another request")
+        _require_same(command_id, request_hash, request)
         return bytes(reply)
 
     def heads(self, streams: Sequence[str]) -> dict[str, Stored]:
@@ -163,15 +170,6 @@ class Journal:
             rows = self._datastore.rows(_OPEN_ROUNDS_AT, (after, table, limit))
         return [stream for (stream,) in rows]
 
-    def rounds_before(self, stream: str | None, limit: int, table: str | None = None) -> list[RoundIdentity]:
-        """Rounds that were opened before this one (None: before now), newest first, of one table or of all."""
-        below = LAST_ROUND if stream is None else stream
-        if table is None:
-            rows = self._datastore.rows(_ROUNDS_BEFORE, (below, limit))
-        else:
-            rows = self._datastore.rows(_ROUNDS_BEFORE_AT, (table, below, limit))
-        return [RoundIdentity(*row) for row in rows]
-
     def missing_rounds(self, first_stream: str, last_stream: str) -> list[tuple[str, str]]:
         """(table, stream) of rounds that were opened but have no event left, between two streams, both included."""
         return [(table, stream) for table, stream in self._datastore.rows(_MISSING, (first_stream, last_stream))]
@@ -196,12 +194,13 @@ class Journal:
         """The number of the table's next round, from 1.  Two who ask at once get the same: one append is refused."""
         return int(self._datastore.rows(_NEXT_ROUND_NUMBER, (table_id,))[0][0])
 
-    def last_rounds(self, limit: int, table: str | None = None) -> list[RoundIdentity]:
-        """The newest rounds, of one table or of all, newest first."""
+    def last_rounds(self, limit: int, table: str | None = None, before: str | None = None) -> list[RoundIdentity]:
+        """The newest rounds, of one table or of all, newest first: those opened before the round `before`, if given."""
+        below = LAST_ROUND if before is None else before
         if table is None:
-            rows = self._datastore.rows(_LAST_ROUNDS, (limit,))
+            rows = self._datastore.rows(_LAST_ROUNDS, (below, limit))
         else:
-            rows = self._datastore.rows(_LAST_ROUNDS_OF_TABLE, (table, limit))
+            rows = self._datastore.rows(_LAST_ROUNDS_OF_TABLE, (table, below, limit))
         return [RoundIdentity(*row) for row in rows]
 
     def count_rounds(self) -> int:
@@ -245,16 +244,31 @@ class Journal:
         Begins behind `after`, to go on where a reader stopped.  Takes the memory of a thousand events.  Bodies come as
         they are, gaps and all.  Raises JournalUnavailable, at any time.
         """
-        stream, bodies = "", list[bytes]()
+        for found in self.find_rounds(first_stream, last_stream, after):
+            yield found.stream, found.bodies
+
+    def find_rounds(
+        self, first_stream: str = FIRST_ROUND, last_stream: str = LAST_ROUND, after: str | None = None
+    ) -> Generator[Found]:
+        """What `read_rounds` gives, with the positions between which each stream lies."""
+        stream, bodies, first, last = "", list[bytes](), 0, 0
         with self._datastore.tuples() as cursor:
-            for name, body in cursor.stream(_ROUNDS, (first_stream, last_stream, after or ""), size=ROWS_AT_ONCE):
+            asked = (first_stream, last_stream, after or "")
+            # No name for the stream: one that outlives the loop holds the connection when a reader stops early.
+            for name, body, position in cursor.stream(_ROUNDS, asked, size=ROWS_AT_ONCE):
                 if name != stream:
                     if bodies:
-                        yield stream, bodies
-                    stream, bodies = name, []
+                        yield Found(stream, bodies, first, last)
+                    stream, bodies, first, last = name, [], position, position
                 bodies.append(body)
+                first, last = min(first, position), max(last, position)
         if bodies:
-            yield stream, bodies
+            yield Found(stream, bodies, first, last)
+
+
+def _require_same(command_id: str, request_hash: bytes, request: bytes) -> None:
+    if bytes(request_hash) != hashlib.sha256(request).digest():
+        raise CommandMismatch(f"command {command_id} was used before for another request")
 
 
 _STREAM: Final = """
@@ -326,18 +340,6 @@ select stream from dealproof.open_rounds as open join dealproof.round_identity a
 where stream > %b and identity.table_id = %b order by stream limit %b
 """
 
-_ROUNDS_BEFORE: Final = """
-select table_id, number, commitment, stream from dealproof.round_identity
-where stream < %b order by stream desc limit %b
-"""
-
-_ROUNDS_BEFORE_AT: Final = """
-select table_id, number, commitment, stream from dealproof.round_identity
-where table_id = %b and number < coalesce(
-    (select number from dealproof.round_identity as last where last.stream = %b), 9223372036854775807)
-order by number desc limit %b
-"""
-
 _REFUSED: Final = "select request_hash, reply from dealproof.refusals where command_id = %b"
 
 _HEAD_POSITION: Final = "select coalesce(max(notification_id), 0) from dealproof.events"
@@ -368,17 +370,20 @@ _STREAM_OF: Final = "select stream from dealproof.round_identity where table_id 
 
 # A round stream is named by a UUIDv7, so the order of names is the order of time.
 _LAST_ROUNDS: Final = """
-select table_id, number, commitment, stream from dealproof.round_identity order by stream desc limit %b
+select table_id, number, commitment, stream from dealproof.round_identity
+where stream < %b order by stream desc limit %b
 """
 
 _LAST_ROUNDS_OF_TABLE: Final = """
 select table_id, number, commitment, stream from dealproof.round_identity
-where table_id = %b order by number desc limit %b
+where table_id = %b and number < coalesce(
+    (select number from dealproof.round_identity as last where last.stream = %b), 9223372036854775807)
+order by number desc limit %b
 """
 
 # One row an event, grouped here: packing a round into one row costs the server more than it spares the client.
 _ROUNDS: Final = """
-select originator_id, state from dealproof.events
+select originator_id, state, notification_id from dealproof.events
 where originator_id >= %b and originator_id <= %b and originator_id > %b
 order by originator_id, originator_version
 """

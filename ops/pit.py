@@ -15,12 +15,10 @@ from domain import table as t
 from domain.account import is_name, name_refusal
 from domain.activation import RulesetActivated, RulesetEvent, ruleset_stream
 from domain.jackpot import JackpotState, jackpot_stream
-from domain.record import Record, read_envelope
 from domain.round.refusals import Refusal, RefusalCode
 from domain.ruleset import Ruleset
 from domain.table import TableSettings, TableState, table_stream
-from ops import clock
-from ops.commands import Carried, Command, Plan, carry_out, head_of, newest
+from ops.commands import Command, carry_out_one, newest
 from ops.journal import Journal, Stored
 from ops.rulesets import known_rulesets
 
@@ -104,9 +102,15 @@ class Pit:
 
     def known(self, name: str) -> Ruleset | None:
         """The published ruleset of this name, as the engine reads it."""
-        return next((ruleset for ruleset in self.known_by_digest().values() if ruleset.name == name), None) or next(
-            (ruleset for ruleset in self.known_by_digest(afresh=True).values() if ruleset.name == name), None
-        )
+        for afresh in (False, True):
+            for ruleset in self.known_by_digest(afresh=afresh).values():
+                if ruleset.name == name:
+                    return ruleset
+        return None
+
+    def known_as(self, digest: str) -> Ruleset | None:
+        """The published ruleset whose document has this hex digest."""
+        return self.known_by_digest().get(digest) or self.known_by_digest(afresh=True).get(digest)
 
     def known_by_digest(self, *, afresh: bool = False) -> dict[str, Ruleset]:
         """Every published ruleset by the hex digest of its document; what was published lately is read `afresh`."""
@@ -120,6 +124,18 @@ class Pit:
         table, state = stored.record.stream.removeprefix("table:"), record.data.after
         settings = getattr(record.data, "settings", None) or self.settings_at(table, state.settings)
         return TableDone(table, stored.record.seq, record.at, state, settings)
+
+    def settings_of_round(self, stream: str, opening: int) -> TableSettings | None:
+        """The settings under which a table numbered a round; None where no table was kept.
+
+        They stand in the event right behind the opening one, whose position is `opening`.
+        """
+        for behind in self.journal.read_positions([opening + 1]):
+            kind, _, table = behind.record.stream.partition(":")
+            numbered = t.CODEC.decode(behind.record.body).data if kind == "table" else None
+            if isinstance(numbered, t.RoundNumbered) and f"round:{numbered.round}" == stream:
+                return self.settings_at(table, numbered.after.settings)
+        return None
 
     def _settings_at(self, table: str, seq: int) -> TableSettings:
         stored = self.journal.read_event(table_stream(table), seq)
@@ -207,31 +223,22 @@ class Pit:
     def _on_table(
         self, command: Command, table: str, decide: Callable[[TableDone | None], t.TableEvent | Refusal]
     ) -> TableDone | Refusal:
-        stream = table_stream(table)
+        def decide_here(stored: Stored | None) -> t.TableEvent | Refusal:
+            return decide(None if stored is None else self.read_table(stored))
 
-        def plan(stored: Stored | None, at: str) -> list[Record] | Refusal:
-            head = None if stored is None else self.read_table(stored)
-            event = decide(head)
-            if isinstance(event, Refusal):
-                return event
-            return t.CODEC.append_to(stream, None if stored is None else head_of(stored.record), [event], at)
-
-        carried = self._carry_out(command, stream, plan)
-        return carried if isinstance(carried, Refusal) else self.read_table(carried)
+        carried = carry_out_one(self.journal, command, t.CODEC, table_stream(table), decide_here)
+        return carried if isinstance(carried, Refusal) else self.read_table(carried.last)
 
     # -- jackpots and rulesets
 
     def open_jackpot(self, command: Command, jackpot: str, currency: str, seed_amount: int) -> JackpotDone | Refusal:
         """A new jackpot, its pot filled with the seed amount by the bank."""
-        stream = jackpot_stream(jackpot)
-
-        def plan(stored: Stored | None, at: str) -> list[Record] | Refusal:
+        def decide(stored: Stored | None) -> j.JackpotEvent | Refusal:
             state = None if stored is None else read_jackpot(stored).state
-            event = j.open_jackpot(state, jackpot=jackpot, currency=currency, seed_amount=seed_amount, by=command.by)
-            return event if isinstance(event, Refusal) else j.CODEC.append_to(stream, None, [event], at)
+            return j.open_jackpot(state, jackpot=jackpot, currency=currency, seed_amount=seed_amount, by=command.by)
 
-        carried = self._carry_out(command, stream, plan)
-        return carried if isinstance(carried, Refusal) else read_jackpot(carried)
+        carried = carry_out_one(self.journal, command, j.CODEC, jackpot_stream(jackpot), decide)
+        return carried if isinstance(carried, Refusal) else read_jackpot(carried.last)
 
     def propose_ruleset(self, command: Command, name: str, reason: str) -> RulesetDone | Refusal:
         """The first of two people who activate a ruleset version."""
@@ -244,30 +251,11 @@ class Pit:
     def _on_ruleset(
         self, command: Command, name: str, decide: Callable[[RulesetEvent | None], RulesetEvent | Refusal]
     ) -> RulesetDone | Refusal:
-        stream = ruleset_stream(name)
+        def decide_here(stored: Stored | None) -> RulesetEvent | Refusal:
+            return decide(None if stored is None else _read_ruleset(stored).event)
 
-        def plan(stored: Stored | None, at: str) -> list[Record] | Refusal:
-            event = decide(None if stored is None else _read_ruleset(stored).event)
-            if isinstance(event, Refusal):
-                return event
-            return v.CODEC.append_to(stream, None if stored is None else head_of(stored.record), [event], at)
-
-        carried = self._carry_out(command, stream, plan)
-        return carried if isinstance(carried, Refusal) else _read_ruleset(carried)
-
-    def _carry_out(
-        self, command: Command, stream: str, plan: Callable[[Stored | None, str], list[Record] | Refusal]
-    ) -> Stored | Refusal:
-        """One event at the end of one stream."""
-
-        def decide(_: bool) -> Plan | Refusal:
-            stored = newest(self.journal, stream)
-            at = clock.now() if stored is None else max(clock.now(), _at(stored))
-            records = plan(stored, at)
-            return records if isinstance(records, Refusal) else Plan(records)
-
-        carried = carry_out(self.journal, command, decide)
-        return Stored(0, carried.records[-1]) if isinstance(carried, Carried) else carried
+        carried = carry_out_one(self.journal, command, v.CODEC, ruleset_stream(name), decide_here)
+        return carried if isinstance(carried, Refusal) else _read_ruleset(carried.last)
 
 
 def read_jackpot(stored: Stored) -> JackpotDone:
@@ -280,10 +268,6 @@ def read_jackpot(stored: Stored) -> JackpotDone:
 def _read_ruleset(stored: Stored) -> RulesetDone:
     record = v.CODEC.decode(stored.record.body)
     return RulesetDone(stored.record.stream.removeprefix("ruleset:"), stored.record.seq, record.at, record.data)
-
-
-def _at(stored: Stored) -> str:
-    return read_envelope(stored.record.body).at
 
 
 def unknown_table(table: str) -> Refusal:

@@ -12,15 +12,16 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from typing import Final, LiteralString, NamedTuple
+from typing import Final, LiteralString
 
 from domain.account import account_stream
+from domain.codec import Event, EventRecord
 from domain.jackpot import jackpot_stream
 from domain.record import BodyError
 from domain.round import events as e
-from domain.round.codec import decode
+from domain.round.codec import read
 from domain.table import CODEC, RoundNumbered, TableChanged, TableOpened, TableSettings, table_stream
-from ops.journal import ROWS_AT_ONCE, Journal
+from ops.journal import ROWS_AT_ONCE, Found, Journal
 from ops.recorder import JournalDatastore
 from replay.postings import Postings, Row, Table
 
@@ -32,19 +33,11 @@ BEHIND: Final = 256
 """Positions behind a round's last event: more than one append ever posts."""
 
 
-class Found(NamedTuple):
-    """A round as it lies in the journal: its bodies by seq, the positions of the first and the last of them."""
-
-    stream: str
-    bodies: list[bytes]
-    first: int
-    last: int
-
-
 class PostingsReader:
     """Reads for one verification; remembers what tables had set."""
 
     def __init__(self, journal: Journal) -> None:
+        self._journal = journal
         self._rows: JournalDatastore = journal.application.recorder.datastore
         self._settings: dict[tuple[str, int], TableSettings | None] = {}
         self._tables: dict[str, int | None] = {}
@@ -56,25 +49,12 @@ class PostingsReader:
         Postings are None in a journal that has no table.  In memory are a hundred rounds and what was posted meanwhile.
         """
         group: list[Found] = []
-        for found in self._found(first, last):
+        for found in self._journal.find_rounds(first, last):
             group.append(found)
             if len(group) == ROUNDS_AT_ONCE:
                 yield from self._with_postings(group)
                 group = []
         yield from self._with_postings(group)
-
-    def _found(self, first: str, last: str) -> Iterator[Found]:
-        stream, bodies, positions = "", list[bytes](), list[int]()
-        with self._rows.tuples() as cursor:
-            for name, body, position in cursor.stream(_ROUNDS, (first, last), size=ROWS_AT_ONCE):
-                if name != stream:
-                    if bodies:
-                        yield Found(stream, bodies, min(positions), max(positions))
-                    stream, bodies, positions = name, [], []
-                bodies.append(body)
-                positions.append(position)
-        if bodies:
-            yield Found(stream, bodies, min(positions), max(positions))
 
     def _with_postings(self, group: Sequence[Found]) -> Iterator[tuple[str, list[bytes], Postings | None]]:
         if not self.keeps_accounts:
@@ -220,49 +200,35 @@ def _before(own: Sequence[Row], places: Sequence[int], name: str) -> list[int]:
 
 
 def _opened(bodies: Sequence[bytes]) -> e.RoundOpened | None:
-    try:
-        opened = decode(bodies[0]).data
-    except BodyError:
-        return None
+    opened = _data(read(bodies[0]))
     return opened if isinstance(opened, e.RoundOpened) else None
 
 
 def _boxes(bodies: Sequence[bytes]) -> Iterator[e.BoxPlaced]:
     for body in bodies:
-        try:
-            event = decode(body).data
-        except BodyError:
-            continue
+        event = _data(read(body))
         if isinstance(event, e.BoxPlaced):
             yield event
 
 
 def _numbered(body: bytes) -> RoundNumbered | None:
-    try:
-        event = CODEC.decode(body).data
-    except BodyError:
-        return None
+    event = _data(CODEC.read(body))
     return event if isinstance(event, RoundNumbered) else None
 
 
 def _settings(body: bytes) -> TableSettings | None:
-    try:
-        event = CODEC.decode(body).data
-    except BodyError:
-        return None
+    event = _data(CODEC.read(body))
     return event.settings if isinstance(event, TableOpened | TableChanged) else None
+
+
+def _data(record: EventRecord[Event] | BodyError) -> Event | None:
+    return None if isinstance(record, BodyError) else record.data
 
 
 _MENTION: Final = re.compile(rb'"round":"([0-9a-f]{32})"')
 
 _ANY_TABLE: Final = """
 select originator_id from dealproof.events where originator_id >= 'table:' and originator_id < 'table;' limit 1
-"""
-
-_ROUNDS: Final = """
-select originator_id, state, notification_id from dealproof.events
-where originator_id >= %b and originator_id <= %b
-order by originator_id, originator_version
 """
 
 _BETWEEN: Final = """

@@ -7,22 +7,19 @@ Not here: what a document says (`domain.ruleset`).
 
 from __future__ import annotations
 
-from typing import Final
-
 import msgspec
 
+from domain.activation import RulesetPublished, ruleset_stream
 from domain.record import CHAIN_START, FORMAT_VERSION, Record, canonical_json
 from domain.ruleset import Ruleset, RulesetError, load_ruleset
 from domain.rulesets import released_rulesets
 from ops.clock import now
 from ops.journal import Journal, StreamConflict
 
-PUBLISHED: Final = "ruleset-published.v1"
-
 
 def publish(journal: Journal, ruleset: Ruleset) -> None:
     """Write a ruleset's document into the journal, once."""
-    stream = f"ruleset:{ruleset.name}"
+    stream = ruleset_stream(ruleset.name)
     if journal.stream_head(stream) is not None:
         return
     body = canonical_json(
@@ -32,13 +29,13 @@ def publish(journal: Journal, ruleset: Ruleset) -> None:
             "prev": CHAIN_START,
             "seq": 0,
             "stream": stream,
-            "type": PUBLISHED,
+            "type": RulesetPublished.NAME,
             "v": FORMAT_VERSION,
         }
     )
     try:
         # The same command whoever begins first: the second one gets the first answer, whatever its clock says.
-        journal.append(f"publish {ruleset.name}", ruleset.digest, [Record(stream, 0, PUBLISHED, body)])
+        journal.append(f"publish {ruleset.name}", ruleset.digest, [Record(stream, 0, RulesetPublished.NAME, body)])
     except StreamConflict:
         return  # somebody else has published it at the same moment
 
@@ -58,7 +55,7 @@ def known_rulesets(journal: Journal) -> list[Ruleset]:
             ruleset = load_ruleset(bytes(msgspec.json.decode(body, type=_Published).data["document"]))
         except (RulesetError, msgspec.DecodeError, KeyError):
             continue
-        if f"ruleset:{ruleset.name}" == stream:
+        if ruleset_stream(ruleset.name) == stream:
             rulesets.append(ruleset)
     return rulesets
 

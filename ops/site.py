@@ -14,9 +14,9 @@ from pathlib import Path
 from domain.access import ACCESS_CODEC, DATA_KEYS, DataKeyRotated
 from domain.rulesets import released_rulesets
 from ops import database
-from ops.clock import now
+from ops.commands import Command, carry_out_one
 from ops.floor import Floor
-from ops.journal import Journal, StreamConflict
+from ops.journal import Journal
 from ops.keys import DataKey, FileKeyStore, KeyFileError, WrappedDataKey, new_data_key
 from ops.postgres_server import EmbeddedPostgres
 from ops.rulesets import publish
@@ -112,13 +112,9 @@ def rotate_data_key(url: str, settings: Settings, journal: Journal, *, by: str, 
     # A crash right after this leaves a new key in use whose reason is not recorded; rotate again.
     key = add_data_key(url, settings)
     event = DataKeyRotated(by=by, data_key=key.id, reason=reason)
-    while True:
-        records = ACCESS_CODEC.append_to(DATA_KEYS, journal.stream_head(DATA_KEYS), [event], now())
-        try:
-            journal.append(f"rotate {key.id}", key.id.encode(), records)
-        except StreamConflict:
-            continue  # another rotation came in between
-        return key.id
+    command = Command(f"rotate {key.id}", key.id.encode(), by)
+    carry_out_one(journal, command, ACCESS_CODEC, DATA_KEYS, lambda _: event)
+    return key.id
 
 
 def data_key(url: str, settings: Settings, key_id: str) -> DataKey:

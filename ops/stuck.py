@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from domain import table as t
 from domain.record import BodyError
 from domain.round.codec import decode
 from domain.round.dealer import whose_turn
@@ -52,26 +51,16 @@ def _stuck(journal: Journal, pit: Pit, stream: str) -> StuckRound:
     if state.opened is None:
         return StuckRound(round_id, "", 0, "", 0, None, "no opening event is left: see dealproof verify")
     idle = max(clock.milliseconds(clock.now()) - clock.milliseconds(records[-1].at), 0) // 1000
+    settings = pit.settings_of_round(stream, stored[0].position)
     return StuckRound(
         round_id,
         state.opened.table,
         state.opened.number,
         records[0].at,
         idle,
-        _is_abandoned(journal, pit, stored[0].position, round_id, idle),
-        next_step(state, pit.known_by_digest().get(state.opened.ruleset_digest)),
+        None if settings is None else idle >= settings.abandoned_after,
+        next_step(state, pit.known_as(state.opened.ruleset_digest)),
     )
-
-
-def _is_abandoned(journal: Journal, pit: Pit, position: int, round_id: str, idle: int) -> bool | None:
-    """By the settings under which the table numbered the round, in the event right behind the opening one."""
-    for stored in journal.read_positions([position + 1]):
-        if stored.record.stream.startswith("table:"):
-            numbered = t.CODEC.decode(stored.record.body).data
-            if isinstance(numbered, t.RoundNumbered) and numbered.round == round_id:
-                table = stored.record.stream.removeprefix("table:")
-                return idle >= pit.settings_at(table, numbered.after.settings).abandoned_after
-    return None
 
 
 def next_step(state: RoundState, ruleset: Ruleset | None) -> str:

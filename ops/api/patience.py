@@ -14,6 +14,7 @@ from typing import Final
 
 from domain.access import KEY_CODEC, key_stream
 from ops.api_keys import ApiKey, Denial, DenialCode
+from ops.commands import newest
 from ops.journal import Journal
 
 REMEMBERED_SECONDS: Final = 60
@@ -44,8 +45,7 @@ class Patience:
         presented, now = (key.id, key.secret_sha256), time.monotonic()
         if self._known.get(presented, 0) > now:
             return True
-        stream = key_stream(key.id)
-        stored = self._journal.heads([stream]).get(stream)
+        stored = newest(self._journal, key_stream(key.id))
         if stored is None:
             return False
         event = KEY_CODEC.decode(stored.record.body).data

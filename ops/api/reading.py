@@ -44,8 +44,7 @@ def find_round(stream: str) -> ReadRound | None:
     records = [decode(event.record.body) for event in stored]
     state = fold(record.data for record in records)
     digest = "" if state.opened is None else state.opened.ruleset_digest
-    known = floor().pit.known_by_digest
-    ruleset = known().get(digest) or (known(afresh=True).get(digest) if stored else None)
+    ruleset = floor().pit.known_as(digest) if stored else None
     if ruleset is None:
         return None
     last = records[-1]

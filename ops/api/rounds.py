@@ -226,7 +226,7 @@ def list_rounds(query: dict[str, Any]) -> Response:
     stream = None if after is None else f"round:{after}"
     if query["open"]:
         return _page(floor().journal.open_rounds(stream or "", limit + 1, table), limit, _open_summary)
-    identities = floor().journal.rounds_before(stream, limit + 1, table)
+    identities = floor().journal.last_rounds(limit + 1, table, before=stream)
     return _page([identity.stream for identity in identities], limit, _summary)
 
 
