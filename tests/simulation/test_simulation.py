@@ -22,7 +22,7 @@ from domain import table as t
 from domain.access import RoundIntervened
 from domain.round.events import EVENT_TYPES
 from domain.round.refusals import Refusal
-from ops import cashier, commands, floor
+from ops import commands, floor
 from ops.commands import Carried, Command
 from ops.journal import StreamConflict
 from tests.conftest import open_folder
@@ -97,7 +97,7 @@ def retried_under_another_id(patch: pytest.MonkeyPatch) -> None:
         tries[0] += 1
         return carry_out(journal, command._replace(id=f"{command.id}/{tries[0]}"), decide)
 
-    for module in (cashier, floor):
+    for module in (commands, floor):
         patch.setattr(module, "carry_out", careless)
 
 
