@@ -82,11 +82,11 @@ class Postgres:
         self.weights = {Kind.LOST: 100, Kind.SERVER: 100, Kind.BACKENDS: 60, Kind.POSTGRES: 0 if folder is None else 6}
 
     def terminate(self, database_url: str) -> None:
-        """End every connection to a database."""
+        """End every connection to a database, and see them gone: one that dies slowly may still answer or not."""
         name = urlsplit(database_url).path.removeprefix("/")
         with psycopg.connect(self._url, autocommit=True) as connection:
             connection.execute(
-                "select pg_terminate_backend(pid) from pg_stat_activity where datname = %s", (name,)
+                "select pg_terminate_backend(pid, 10000) from pg_stat_activity where datname = %s", (name,)
             )
 
     def kill(self) -> None:
