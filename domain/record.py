@@ -26,6 +26,9 @@ CHAIN_START: Final = "0" * 64
 
 LARGEST_INTEGER: Final = 2**53 - 1
 
+DEEPEST: Final = 64
+"""Levels of lists and objects in a body: far more than any event has, far less than a reader's stack."""
+
 
 class Record(NamedTuple):
     """One event as it is stored: stream, place in the stream from 0, stored name, canonical body."""
@@ -94,15 +97,17 @@ _ENVELOPE: Final = msgspec.json.Decoder(Envelope)
 _PLAIN: Final[msgspec.json.Decoder[object]] = msgspec.json.Decoder(object)
 
 
-def _require_profile(value: object, where: str) -> None:
+def _require_profile(value: object, where: str, level: int = 0) -> None:
+    if level > DEEPEST:
+        raise BodyError(f"nested more than {DEEPEST} levels deep")
     if isinstance(value, dict):
         for key, item in value.items():
             if not (isinstance(key, str) and key.isascii()):
                 raise BodyError(f"{where}: the key {key!r} is not ASCII text")
-            _require_profile(item, f"{where}.{key}")
+            _require_profile(item, f"{where}.{key}", level + 1)
     elif isinstance(value, list | tuple):
         for index, item in enumerate(value):
-            _require_profile(item, f"{where}[{index}]")
+            _require_profile(item, f"{where}[{index}]", level + 1)
     elif isinstance(value, float) or not isinstance(value, str | int | bool | None):
         raise BodyError(f"{where}: {value!r} has no place in a record (whole numbers, text, lists, objects only)")
     elif isinstance(value, int) and abs(value) > LARGEST_INTEGER:

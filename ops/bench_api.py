@@ -114,7 +114,7 @@ def decisions(few: Casino, many: Casino, turns: int) -> dict[str, Measure]:
         direct = [stack.enter_context(Load(partial(DirectTables.at, few.settings, half))) for half in halves]
         over_http = []
         for casino in (few, many):
-            address = stack.enter_context(api_server(casino.settings, casino.url, WORKERS))
+            address = stack.enter_context(api_server(casino.settings, casino.url, WORKERS, log=False))
             over_http.append(stack.enter_context(Load(partial(HttpTables, address, casino.key, casino.tables))))
         http, beside = over_http
         paces = _take_turns({"direct": direct, "http": [http], "beside": [beside]}, turns)
@@ -174,7 +174,7 @@ def reads(few: Casino, large: Casino, sizes: Sizes) -> Measure:
         for name, casino in {"small": few, "large": large}.items():
             ids = _some_rounds(casino.url, 40 * sizes.at_once)
             lanes = [ids[nth::TABLES] for nth in range(TABLES)]
-            address = stack.enter_context(api_server(casino.settings, casino.url, WORKERS))
+            address = stack.enter_context(api_server(casino.settings, casino.url, WORKERS, log=False))
             loads[name] = [stack.enter_context(Load(partial(HttpReads, address, casino.key, lanes)))]
         compared = _compare(_take_turns(loads, sizes.turns), "small", "large", "rate")
     rounds = {f"rounds_{name}": float(_count(casino.url)) for name, casino in {"small": few, "large": large}.items()}

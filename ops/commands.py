@@ -18,7 +18,16 @@ from domain.codec import Codec, E
 from domain.record import Record, is_record_text, leaf_hash
 from domain.round.refusals import Refusal
 from ops import clock
-from ops.journal import CommandRefused, Journal, JournalError, RoundIdentity, RoundTaken, Stored, StreamConflict
+from ops.journal import (
+    Appended,
+    CommandRefused,
+    Journal,
+    JournalError,
+    RoundIdentity,
+    RoundTaken,
+    Stored,
+    StreamConflict,
+)
 
 TRIES: Final = 60
 """So many lost races make a command give up: each means that another one went through."""
@@ -40,10 +49,11 @@ class Plan(NamedTuple):
 
 
 class Carried(NamedTuple):
-    """What a command led to, now or (`repeated`) when it was asked first."""
+    """What a command led to, now or (`repeated`) when it was asked first, and where it stands in the journal."""
 
     records: list[Record]
     repeated: bool
+    positions: tuple[int, ...] = ()
 
     @property
     def last(self) -> Stored:
@@ -77,8 +87,8 @@ def carry_out(journal: Journal, command: Command, decide: Callable[[bool], Plan 
         except CommandRefused:
             return _KEPT.decode(journal.refused(command.id, command.request) or b"")
         if not appended.repeated:
-            return Carried(planned.records, False)
-        return Carried([stored.record for stored in journal.read_positions(appended.positions)], True)
+            return Carried(planned.records, False, appended.positions)
+        return _again(journal, appended)
     raise Busy(f"command {command.id}: others were faster {TRIES} times; nothing was done")
 
 
@@ -112,7 +122,12 @@ def _refuse(journal: Journal, command: Command, refusal: Refusal) -> Carried | R
     appended = journal.answered(command.id, command.request)
     if appended is None:
         raise JournalError(f"command {command.id}: neither refused nor carried out")
-    return Carried([stored.record for stored in journal.read_positions(appended.positions)], True)
+    return _again(journal, appended)
+
+
+def _again(journal: Journal, appended: Appended) -> Carried:
+    stored = journal.read_positions(appended.positions)
+    return Carried([each.record for each in stored], True, tuple(each.position for each in stored))
 
 
 def newest(journal: Journal, stream: str) -> Stored | None:

@@ -17,17 +17,19 @@ import re
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 from domain import account as a
 from domain import jackpot as j
 from domain import table as t
+from domain import wager as w
 from domain.access import ACCESS_CODEC, Intervention, RoundIntervened, access_stream
 from domain.account import LARGEST_BALANCE, AccountState, Ending, account_stream, is_name, name_refusal
 from domain.deal.shuffle import DECK_SIZE
 from domain.jackpot import jackpot_stream
 from domain.ledger import Entry, Move, moves, owed_bets
+from domain.log.checkpoint import Checkpoint
 from domain.record import Record
 from domain.round import choices as c
 from domain.round import events as e
@@ -45,6 +47,7 @@ from ops.house import Choices, House, LiveRound, Planned, UnknownRound
 from ops.journal import Journal, Stored
 from ops.keys import DataKey
 from ops.pit import Pit, read_jackpot, unknown_table
+from ops.receipts import Issued, LogBehind, Receipts
 
 _ROUND: Final = re.compile("round:[0-9a-f]{32}")
 
@@ -66,12 +69,8 @@ class _Made(NamedTuple):
     events: list[e.RoundEvent]
 
 
-class _Hand(NamedTuple):
-    """Somebody who ends a round from outside of the game."""
-
-    action: Intervention
-    by: str
-    reason: str
+Beside = Callable[["LiveRound", _Made], list[Record]]
+"""What stands beside a round's own events in an append, by the round before it and after it."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +85,7 @@ class RoundDone:
     events: list[e.RoundEvent]
     accounts: Mapping[str, AccountState]
     settings: TableSettings | None
+    receipts: Sequence[Issued] = ()
 
     @property
     def round_id(self) -> str:
@@ -101,8 +101,11 @@ class Floor:
         journal: Journal,
         data_key: DataKey | Callable[[], DataKey],
         data_keys: Callable[[str], DataKey] | None = None,
+        receipts: Receipts | None = None,
     ) -> None:
+        """`receipts`: where a log is kept, what binds wagers to it."""
         self.journal = journal
+        self._receipts = receipts
         self.cashier = Cashier(journal)
         self.pit = Pit(journal)
         self.house = House(journal, data_key, data_keys)
@@ -124,19 +127,22 @@ class Floor:
     def choose(self, command: Command, stream: str, *choices: c.Choice) -> RoundDone | Refusal:
         """Choices of players, together, or a void: all are kept, or the first refusal comes back and none is.
 
-        Who voided a round stands beside it.  Raises ValueError for no choice, and for a deal: that is another command
-        (`deal`), which looks at the pot.
+        Who voided a round stands beside it; so does the checkpoint of the log that accepted wagers name.  Raises
+        ValueError for no choice, and for a deal: that is another command (`deal`), which looks at the pot.  Raises
+        LogBehind where a log is kept and has no checkpoint with the round's commitment in it.
         """
         if not choices or any(isinstance(choice, c.Deal) for choice in choices):
             raise ValueError("choose: at least one choice, none of them a deal")
         void = next((choice for choice in choices if isinstance(choice, c.Void)), None)
-        hand = None if void is None else _Hand(Intervention.VOID, command.by, void.reason)
-        return self._play(command, stream, lambda kept, desk: choices, hand=hand)
+        beside = None if void is None else self._laid_on(command, Intervention.VOID, void.reason)
+        if any(isinstance(choice, c.PlaceBox) for choice in choices):
+            beside = self._accepted(command, stream)
+        return self._play(command, stream, lambda kept, desk: choices, beside=beside)
 
     def void_before_reveal(self, command: Command, stream: str, reason: str) -> RoundDone | Refusal:
         """A void by somebody who may not void a hand that the dealer has opened: who would lose could call a fault."""
-        hand = _Hand(Intervention.VOID, command.by, reason)
-        return self._play(command, stream, lambda kept, desk: [c.Void(reason)], before=_not_revealed, hand=hand)
+        beside = self._laid_on(command, Intervention.VOID, reason)
+        return self._play(command, stream, lambda kept, desk: [c.Void(reason)], before=_not_revealed, beside=beside)
 
     def deal(self, command: Command, stream: str, beacon: bytes | None = None) -> RoundDone | Refusal:
         """Close the bets and deal; shares of the jackpot follow from its pot at this moment (rule 5.3)."""
@@ -144,8 +150,8 @@ class Floor:
 
     def finish(self, command: Command, stream: str) -> RoundDone | Refusal:
         """End an abandoned round by its table's published policy; each decision is recorded as the house's."""
-        hand = _Hand(Intervention.FINISH, command.by, "abandoned")
-        return self._play(command, stream, _by_policy, before=_not_abandoned, hand=hand)
+        beside = self._laid_on(command, Intervention.FINISH, "abandoned")
+        return self._play(command, stream, _by_policy, before=_not_abandoned, beside=beside)
 
     # -- reading
 
@@ -166,8 +172,8 @@ class Floor:
             raise UnknownRound(f"{last.stream}: its ruleset is not known here")
         events = [record.data for record in records[-len(own) :]]
         settings = self.pit.settings_of_round(last.stream, stored[0].position)
-        accounts = _accounts(carried.records)
-        return RoundDone(last.stream, ruleset, state, last.seq, records[-1].at, events, accounts, settings)
+        accounts, receipts = _accounts(carried.records), self._issued(state, carried)
+        return RoundDone(last.stream, ruleset, state, last.seq, records[-1].at, events, accounts, settings, receipts)
 
     # -- a command's work
 
@@ -203,7 +209,7 @@ class Floor:
         stream: str,
         choosing: Callable[[Kept, _Desk], Choices],
         before: Callable[[Kept], Refusal | None] | None = None,
-        hand: _Hand | None = None,
+        beside: Beside | None = None,
     ) -> RoundDone | Refusal:
         made: list[_Made] = []
 
@@ -215,9 +221,9 @@ class Floor:
             if refusal is not None:
                 return refusal
             planned = self._appending(kept, choosing, made)
-            if hand is None or isinstance(planned, Refusal):
+            if beside is None or isinstance(planned, Refusal):
                 return planned
-            return Plan([*planned.records, *self._laid_on(stream, hand, made[-1].kept.live.last_at)])
+            return Plan([*planned.records, *beside(kept.live, made[-1])])
 
         return self._done(carry_out(self.journal, command, decide), made)
 
@@ -242,13 +248,52 @@ class Floor:
         made.append(_Made(Kept(moved, settings), planned.events))
         return Plan([*records, *desk.post(live, planned, at)])
 
-    def _laid_on(self, stream: str, hand: _Hand, at: str) -> list[Record]:
+    # -- beside a round's events
+
+    def _laid_on(self, command: Command, action: Intervention, reason: str) -> Beside:
         """Who ended the round from outside, in the same append."""
-        round_id = stream.removeprefix("round:")
-        beside = access_stream(round_id)
-        stored = newest(self.journal, beside)
-        event = RoundIntervened(action=hand.action, by=hand.by, reason=hand.reason, round=round_id)
-        return ACCESS_CODEC.append_to(beside, None if stored is None else head_of(stored.record), [event], at)
+
+        def records(before: LiveRound, made: _Made) -> list[Record]:
+            round_id = before.round_id.hex()
+            event = RoundIntervened(action=action, by=command.by, reason=reason, round=round_id)
+            return ACCESS_CODEC.append_to(*self._end_of(access_stream(round_id)), [event], made.kept.live.last_at)
+
+        return records
+
+    def _accepted(self, command: Command, stream: str) -> Beside | None:
+        """Which checkpoint the wagers name, in the same append; None where no log is kept.  Raises LogBehind."""
+        checkpoint = self._covering(command, stream)
+        if checkpoint is None:
+            return None
+
+        def records(before: LiveRound, made: _Made) -> list[Record]:
+            wagers = w.wagers_in(made.events, before.head[0] + 1)
+            event = w.WagersAccepted(
+                checkpoint_root=checkpoint.root.hex(),
+                checkpoint_size=checkpoint.size,
+                round=before.round_id.hex(),
+                wagers=wagers,
+            )
+            beside = w.receipt_stream(event.round)
+            return w.CODEC.append_to(*self._end_of(beside), [event], made.kept.live.last_at)
+
+        return records
+
+    def _covering(self, command: Command, stream: str) -> Checkpoint | None:
+        opening = self.journal.read_event(stream, 0) if _ROUND.fullmatch(stream) else None
+        if self._receipts is None or opening is None:
+            return None
+        try:
+            return self._receipts.covering(opening.position)
+        except LogBehind:
+            # What was done or refused before has its answer, whatever has become of the log since.
+            if self.journal.answered(command.id, command.request) or self.journal.refused(command.id, command.request):
+                return None
+            raise
+
+    def _end_of(self, stream: str) -> tuple[str, tuple[int, str] | None]:
+        stored = newest(self.journal, stream)
+        return stream, None if stored is None else head_of(stored.record)
 
     # -- memory
 
@@ -290,7 +335,14 @@ class Floor:
         # Only now is the journal where the last plan wanted it.
         kept, events = made[-1]
         self._remember(kept)
-        return _standing(kept, events, _accounts(carried.records))
+        return replace(
+            _standing(kept, events, _accounts(carried.records)), receipts=self._issued(kept.live.state, carried)
+        )
+
+    def _issued(self, state: RoundState, carried: Carried) -> list[Issued]:
+        if self._receipts is None or state.opened is None:
+            return []
+        return self._receipts.issue(state.opened, carried.records, carried.positions)
 
 
 def _standing(

@@ -167,14 +167,7 @@ class FileKeyStore:
     def __init__(self, path: Path | str) -> None:
         """Read or create the key file; KeyFileError when it can't be trusted."""
         self._path = Path(path)
-        try:
-            if not self._path.exists():
-                _create_key_file(self._path)
-            secret = _read_key_file(self._path)
-        except OSError as error:
-            reason = error.strerror or type(error).__name__
-            raise _key_file_error(self._path, reason, "check the path, its folder and their owner") from None
-        self._cipher = AESGCM(secret)
+        self._cipher = AESGCM(secret_in_file(self._path))
 
     def wrap_data_key(self, data_key: DataKey) -> WrappedDataKey:
         """See `KeyStore.wrap_data_key`."""
@@ -191,17 +184,37 @@ class FileKeyStore:
         return DataKey(wrapped.key_id, secret)
 
 
-def _create_key_file(path: Path) -> None:
-    """Make the key file appear complete or not at all, and never replace one.
+def secret_in_file(path: Path) -> bytes:
+    """The 32 bytes of a key file, made where it is missing; KeyFileError when it can't be trusted."""
+    try:
+        if not path.exists():
+            make_once(path, secrets.token_bytes(SECRET_SIZE), 0o600)
+        return _read_key_file(path)
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise _key_file_error(path, reason, "check the path, its folder and their owner") from None
+
+
+def make_key_folder(path: Path) -> None:
+    """The folder of a key file, for its owner alone where it is new.  Raises KeyFileError."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise KeyFileError(f"key file {path}: its folder can't be made: {reason}") from None
+
+
+def make_once(path: Path, data: bytes, mode: int) -> None:
+    """Make a file appear complete or not at all, and never replace one.
 
     A crash before the link leaves a `.new` file that nothing reads; after it,
-    the key file is whole and on disk.
+    the file is whole and on disk.
     """
     draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}.new")
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, 0o600)
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, mode)
     try:
         with os.fdopen(descriptor, "wb") as file:
-            file.write(secrets.token_bytes(SECRET_SIZE))
+            file.write(data)
             file.flush()
             os.fsync(file.fileno())
         _link_unless_present(draft, path)
@@ -213,7 +226,7 @@ def _link_unless_present(draft: Path, path: Path) -> None:
     try:
         os.link(draft, path)
     except FileExistsError:
-        return              # another process was first: its key is the key
+        return              # another process was first: its file is the file
     if os.name == "posix":
         folder = os.open(path.parent, os.O_RDONLY)
         try:
@@ -254,7 +267,7 @@ def _key_file_error(path: Path, reason: str, remedy: str) -> KeyFileError:
     return KeyFileError(f"key file {path}: {reason}; {remedy}")
 
 
-_RESTORE = "restore it from its backup, or remove it if no data key was wrapped under it"
+_RESTORE = "restore it from its backup, or remove it if it was never used"
 _BINARY = getattr(os, "O_BINARY", 0)        # Windows only
 _NONBLOCK = getattr(os, "O_NONBLOCK", 0)    # everywhere else
 

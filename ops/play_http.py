@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -24,6 +25,10 @@ from ops.play import DEPOSIT, VOIDED_PER_MILLE, Played, Table, Takings
 from ops.simulation import stakes
 
 PERSON: Final = "simulation"
+
+AHEAD: Final = 20
+"""Rounds that a thread opens before it plays the first of them: a wager waits until the log has its round's commitment,
+which takes a second."""
 
 
 @contextmanager
@@ -52,11 +57,17 @@ def play(
 
     def at_tables(own: Sequence[Table], random: Random) -> None:
         seats = _Seats(Client(address, keys[Role.GAME_SERVER]), Client(address, keys[Role.CASHIER]), random)
-        for table in itertools.cycle(own):
-            with lock:
-                if interrupted.is_set() or next(numbers) > rounds:
-                    return
-            view, events = seats.play_round(table)
+        turns, ahead, more = itertools.cycle(own), deque[tuple[Table, dict[str, Any]]](), True
+        while more or ahead:
+            if more and len(ahead) < AHEAD:
+                with lock:
+                    more = not interrupted.is_set() and next(numbers) <= rounds
+                if more:
+                    table = next(turns)
+                    ahead.append((table, seats.open_round(table)))
+                continue
+            table, opened = ahead.popleft()
+            view, events = seats.play_round(table, opened, void=interrupted.is_set())
             with lock:
                 _count(played, table, view, events)
                 done()
@@ -81,10 +92,19 @@ class _Seats:
         self._cashier = cashier
         self._random = random
 
-    def play_round(self, table: Table) -> tuple[dict[str, Any], list[str]]:
-        """One round from its opening to its end: the last view of it, the names of its events."""
-        view = self._server.post(f"/v1/tables/{table.name}/rounds", {})
+    def open_round(self, table: Table) -> dict[str, Any]:
+        """The table's next round, committed to."""
+        view: dict[str, Any] = self._server.post(f"/v1/tables/{table.name}/rounds", {})
+        return view
+
+    def play_round(
+        self, table: Table, view: dict[str, Any], *, void: bool = False
+    ) -> tuple[dict[str, Any], list[str]]:
+        """An opened round to its end: the last view of it, the names of its events."""
         address, events = f"/v1/rounds/{view['round']}", list(view["events"])
+        if void:
+            view = self._server.post(f"{address}/void", {"reason": "the simulation was interrupted"})
+            return view, events + view["events"]
         view = self._server.post(f"{address}/boxes", {"boxes": self._boxes(table)})
         self._top_up(view["currency"], view["accounts"])
         events += view["events"]

@@ -11,7 +11,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import Any, Final
 
 from ops.settings import Settings
 
@@ -24,13 +24,18 @@ class ServerFailed(Exception):
 
 
 @contextmanager
-def api_server(settings: Settings, url: str, workers: int = 2) -> Iterator[str]:
-    """The address of a server on a free port of this machine, stopped in the end.  Raises ServerFailed."""
+def api_server(settings: Settings, url: str, workers: int = 2, *, log: bool = True) -> Iterator[str]:
+    """The address of a server on a free port of this machine, stopped in the end.  Raises ServerFailed.
+
+    `log`: whether it builds the log and gives receipts, as every server that isn't only measured does.
+    """
     port = _free_port()
     command = [
         sys.executable, "-m", "ops.cli.main", "--home", str(settings.home), "--database-url", url,
-        "--key-file", str(settings.key_file), "serve", "--port", str(port), "--workers", str(workers),
+        "--key-file", str(settings.key_file), "--trust", str(settings.trust_file),
+        "serve", "--port", str(port), "--workers", str(workers),
         "--requests-per-minute", "1000000000",  # whoever starts it for himself needs no limit
+        *([] if log else ["--no-log"]),
     ]  # fmt: skip
     # A group of its own: an interrupt at the terminal is for us, who then stop it.
     process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, process_group=0)
@@ -38,7 +43,7 @@ def api_server(settings: Settings, url: str, workers: int = 2) -> Iterator[str]:
         _wait_until_ready(process)
         yield f"http://127.0.0.1:{port}"
     finally:
-        _stop(process)
+        stop(process)
 
 
 def _free_port() -> int:
@@ -70,7 +75,8 @@ def _pass_on(process: subprocess.Popen[str]) -> None:
         sys.stderr.write(line)
 
 
-def _stop(process: subprocess.Popen[str]) -> None:
+def stop(process: subprocess.Popen[Any]) -> None:
+    """End a process politely, else for sure."""
     if process.poll() is None:
         process.terminate()
     try:

@@ -1,7 +1,7 @@
-"""Where things are: the home folder, the database, the key file; from options first, then the environment.
+"""Where things are: the home folder, the database, keys, the log, whom to trust; options first, then the environment.
 
 `DEALPROOF_HOME` (default: a user data folder), `DEALPROOF_DATABASE_URL` (default: the embedded PostgreSQL below the
-home), `DEALPROOF_KEY_FILE` (default: below the home), `DEALPROOF_LOG` (`ops.logs`).
+home), `DEALPROOF_KEY_FILE` and `DEALPROOF_TRUST` (default: below the home), `DEALPROOF_LOG` (`ops.logs`).
 
 Not here: opening any of them (`ops.site`).
 """
@@ -14,17 +14,37 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import platformdirs
-from environs import Env
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What a command runs on.  A `database_url` of None is the embedded server."""
+    """What a command runs on.  A `database_url` of None is the embedded server, a `trust` of None the site's own."""
 
     home: Path
     database_url: str | None
     key_file: Path
     log_level: str = "warning"
+    trust: Path | None = None
+
+    @property
+    def log_folder(self) -> Path:
+        """Tiles, checkpoints and cosigned notes."""
+        return self.home / "log"
+
+    @property
+    def log_key_file(self) -> Path:
+        """What checkpoints are signed with."""
+        return self.home / "keys" / "log.key"
+
+    @property
+    def receipt_key_file(self) -> Path:
+        """What players' receipts are signed with."""
+        return self.home / "keys" / "receipt.key"
+
+    @property
+    def trust_file(self) -> Path:
+        """Whose checkpoints, cosignatures and receipts are believed."""
+        return self.trust or self.home / "trust.json"
 
     @property
     def server_folder(self) -> Path:
@@ -47,15 +67,19 @@ def _others_reach(folder: Path) -> bool:
     return all(path.stat().st_mode & 0o001 for path in existing if path != folder)
 
 
-def read_settings(home: str | None, database_url: str | None, key_file: str | None) -> Settings:
+def read_settings(
+    home: str | None, database_url: str | None, key_file: str | None, trust: str | None = None
+) -> Settings:
     """Settings from a command's options, each None to be read from the environment."""
-    env = Env()
-    folder = home or env.str("DEALPROOF_HOME", "") or _default_home()
+    variable = os.environ.get
+    folder = home or variable("DEALPROOF_HOME") or _default_home()
     path = Path(folder).expanduser().absolute()
-    url = database_url or env.str("DEALPROOF_DATABASE_URL", "") or None
-    key = key_file or env.str("DEALPROOF_KEY_FILE", "")
+    url = database_url or variable("DEALPROOF_DATABASE_URL") or None
+    key = key_file or variable("DEALPROOF_KEY_FILE")
     key_path = Path(key).expanduser() if key else path / "keys" / "dealproof.key"
-    return Settings(path, url, key_path, env.str("DEALPROOF_LOG", "warning"))
+    trusted = trust or variable("DEALPROOF_TRUST")
+    trust_path = Path(trusted).expanduser().absolute() if trusted else None
+    return Settings(path, url, key_path, variable("DEALPROOF_LOG", "warning"), trust_path)
 
 
 def _default_home() -> Path:

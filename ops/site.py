@@ -9,7 +9,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
-from pathlib import Path
 
 from domain.access import ACCESS_CODEC, DATA_KEYS, DataKeyRotated
 from domain.rulesets import released_rulesets
@@ -17,8 +16,9 @@ from ops import database
 from ops.commands import Command, carry_out_one
 from ops.floor import Floor
 from ops.journal import Journal
-from ops.keys import DataKey, FileKeyStore, KeyFileError, WrappedDataKey, new_data_key
+from ops.keys import DataKey, FileKeyStore, KeyFileError, WrappedDataKey, make_key_folder, new_data_key
 from ops.postgres_server import EmbeddedPostgres
+from ops.receipts import Receipts
 from ops.rulesets import publish
 from ops.settings import Settings
 
@@ -64,8 +64,8 @@ def open_floor(settings: Settings, *, make_ready: bool = True) -> Iterator[tuple
         yield url, floor_at(url, journal, settings)
 
 
-def floor_at(url: str, journal: Journal, settings: Settings) -> Floor:
-    """The casino floor over an open journal, with the keys of this installation.
+def floor_at(url: str, journal: Journal, settings: Settings, receipts: Receipts | None = None) -> Floor:
+    """The casino floor over an open journal, with the keys of this installation; `receipts` where its log is kept.
 
     A data key never changes, and every round that ends asks for its own, so they are remembered.  Which one is the
     newest is asked twice a minute: that soon after a rotation, rounds are sealed with the new key.
@@ -73,7 +73,7 @@ def floor_at(url: str, journal: Journal, settings: Settings) -> Floor:
     data_keys = lru_cache(maxsize=64)(lambda key_id: data_key(url, settings, key_id))
     newest_of = lru_cache(maxsize=1)(lambda half_minute: current_data_key(url, settings))
     newest_of(_half_minute())  # a key file that is lost or in the wrong hands is told at the start
-    return Floor(journal, lambda: newest_of(_half_minute()), data_keys)
+    return Floor(journal, lambda: newest_of(_half_minute()), data_keys, receipts)
 
 
 def _half_minute() -> int:
@@ -85,7 +85,7 @@ def current_data_key(url: str, settings: Settings) -> DataKey:
     with database.connect(url) as connection:
         row = connection.execute(_NEWEST_KEY).fetchone()
         if row is None:
-            _make_key_folder(settings.key_file.parent, settings)
+            make_key_folder(settings.key_file)
             key, store = new_data_key(), FileKeyStore(settings.key_file)
             # A crash right after this leaves a key that nothing is sealed with yet; the next start uses it.
             connection.execute(_ADD_KEY, (key.id, store.wrap_data_key(key).to_text().encode()))
@@ -124,14 +124,6 @@ def data_key(url: str, settings: Settings, key_id: str) -> DataKey:
     if row is None:
         raise KeyFileError(f"data key {key_id}: not in this database; was the round sealed somewhere else?")
     return _unwrapped(settings, row[0])
-
-
-def _make_key_folder(folder: Path, settings: Settings) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    except OSError as error:
-        reason = error.strerror or type(error).__name__
-        raise KeyFileError(f"key file {settings.key_file}: its folder can't be made: {reason}") from None
 
 
 def _unwrapped(settings: Settings, wrapped: bytes) -> DataKey:

@@ -58,10 +58,11 @@ class Evidence:
 
     @classmethod
     def of_records(
-        cls, stream: str, records: list[EventRecord], state: RoundState, rulesets: Rulesets
+        cls, stream: str, records: list[EventRecord], state: RoundState, rulesets: Rulesets, bodies: Sequence[bytes]
     ) -> Evidence:
-        """A record that was read and folded already, and found well-formed: its bodies aren't needed any more."""
+        """A record that was read and folded already, and found well-formed."""
         evidence = cls(stream, (), rulesets)
+        evidence.bodies = bodies
         evidence.read = list(records)
         evidence.state = state
         return evidence

@@ -36,11 +36,12 @@ class Postings(NamedTuple):
 
     `table`: None where the round's table keeps no accounts.  `streams`: of each account the event before the first one
     that mentions the round and all from there to the last one; of each jackpot those about the round and the one before
-    each.
+    each.  `players`: whose accounts are held against the round; None: everybody's.
     """
 
     table: Table | None
     streams: Mapping[str, Sequence[Row]]
+    players: frozenset[str] | None = None
 
 
 class Facts:
@@ -69,11 +70,12 @@ class Facts:
 
     @cached_property
     def accounts(self) -> dict[str, str]:
-        """Stream -> player, of everybody who has a box."""
-        opened = self.evidence.opened
+        """Stream -> player, of everybody who has a box and whose account is looked at."""
+        opened, only = self.evidence.opened, self.postings.players
         if opened is None or self.postings.table is None:
             return {}
-        return {account_stream(opened.currency, box.player): box.player for box in self.state.boxes}
+        players = [box.player for box in self.state.boxes if only is None or box.player in only]
+        return {account_stream(opened.currency, player): player for player in players}
 
     @cached_property
     def jackpots(self) -> tuple[str, ...]:

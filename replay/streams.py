@@ -16,8 +16,10 @@ from hashlib import sha256
 from typing import Any, Final
 
 from domain import activation as v
+from domain import day, doctor, wager
 from domain.access import ACCESS_CODEC, KEY_CODEC, KeyCreated, KeyRevoked
 from domain.codec import Codec, Event
+from domain.log import events as log_keys
 from domain.record import (
     CHAIN_START,
     FORMAT_VERSION,
@@ -31,6 +33,7 @@ from domain.record import (
 )  # fmt: skip
 from domain.round import codec as rounds
 from domain.round.events import SeedRevealed
+from domain.wager import receipt_stream
 from replay.books import differences
 from replay.verdict import Discrepancy
 
@@ -78,7 +81,9 @@ class Streams:
         yield from self._chained(record, _round_frame(record, read))
         if record.type == SeedRevealed.NAME:
             self.open_rounds.discard(stream)
-            self._heads.pop(stream, None)  # a million rounds that are over take no memory
+            # A million rounds that are over take no memory.
+            self._heads.pop(stream, None)
+            self._heads.pop(receipt_stream(stream.removeprefix("round:")), None)
 
     def take_other(self, record: Record, kind: str) -> Iterator[Discrepancy]:
         """The next event of any other stream; `kind` is the first part of the stream's name."""
@@ -97,7 +102,7 @@ class Streams:
         event = read.data
         for field, recorded, wanted in _lawful(record.stream, head, event):
             yield Discrepancy(record.seq, event.NAME, field, recorded, wanted, record.stream)
-        if kind != "access":  # a look follows from nothing
+        if kind not in ("access", "days", "doctor", "log", "receipt"):  # those follow from nothing
             self._heads[record.stream].event = event
 
     def _chained(self, record: Record, frame: _Frame | BodyError) -> Iterator[Discrepancy]:
@@ -190,4 +195,7 @@ def _digest(event: v.RulesetPublished) -> str:
         return str(error)
 
 
-_KINDS: Final[dict[str, Codec[Any]]] = {"access": ACCESS_CODEC, "key": KEY_CODEC, "ruleset": v.CODEC}
+_KINDS: Final[dict[str, Codec[Any]]] = {
+    "access": ACCESS_CODEC, "days": day.CODEC, "doctor": doctor.CODEC, "key": KEY_CODEC, "log": log_keys.CODEC,
+    "receipt": wager.CODEC, "ruleset": v.CODEC,
+}  # fmt: skip

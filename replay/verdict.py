@@ -88,14 +88,17 @@ class Verdict:
 
     stream: str
     checks: tuple[Check, ...] = field(repr=False)
+    needs_log: bool = False
+    """Whether the round counts as verified only with the log: where proof is all that there is."""
 
     @property
     def status(self) -> Status:
         """The round's verdict; the ledger and the log are not counted where there is nothing to hold them against."""
+        uncounted = UNCOUNTED - {CheckName.LOG} if self.needs_log else UNCOUNTED
         statuses = {
             check.status
             for check in self.checks
-            if check.name not in UNCOUNTED or check.status is not Status.NOT_CHECKABLE
+            if check.name not in uncounted or check.status is not Status.NOT_CHECKABLE
         }
         for status in (Status.DISCREPANCY, Status.NOT_CHECKABLE):
             if status in statuses:
@@ -119,7 +122,7 @@ class Verdict:
 UNCOUNTED: Final = frozenset({CheckName.LEDGER, CheckName.LOG})
 """Rungs that a round may do without: a house without accounts or log is not wrong."""
 NO_LEDGER: Final = Check(CheckName.LEDGER, Status.NOT_CHECKABLE, reason="no accounts are kept yet")
-NO_LOG: Final = Check(CheckName.LOG, Status.NOT_CHECKABLE, reason="no transparency log is kept yet")
+NO_LOG: Final = Check(CheckName.LOG, Status.NOT_CHECKABLE, reason="not held against a transparency log")
 COUNTED: Final = tuple(name for name in CheckName if name not in UNCOUNTED)
 LOWER_VERIFIED: Final = tuple(Check(name, Status.VERIFIED) for name in COUNTED)
 ALL_VERIFIED: Final = (*LOWER_VERIFIED, NO_LEDGER, NO_LOG)

@@ -19,36 +19,46 @@ from domain.record import CHAIN_START, TIME_PATTERN, leaf_hash
 from domain.round import events as e
 from domain.round.codec import EventRecord, decode_stream, encode_stream
 from domain.round.state import RoundState
-from replay.checks import LADDER, ledger
+from replay.checks import LADDER, ledger, log
 from replay.evidence import Evidence, Rulesets, round_id
+from replay.logged import LogEvidence
 from replay.postings import Postings
 from replay.redecide import CHOICES, Redecided, redecide
-from replay.verdict import ALL_VERIFIED, LOWER_VERIFIED, NO_LOG, Verdict
+from replay.verdict import ALL_VERIFIED, LOWER_VERIFIED, Verdict
 
 
 def verify_round(
-    stream: str, bodies: Sequence[bytes], rulesets: Rulesets, postings: Postings | None = None
+    stream: str,
+    bodies: Sequence[bytes],
+    rulesets: Rulesets,
+    postings: Postings | None = None,
+    logged: LogEvidence | None = None,
 ) -> Verdict:
     """The verdict on one round, given its bodies in order and the known rulesets by digest.
 
-    `postings`: what accounts and jackpots have of the round; None where the house keeps none.
+    `postings`: what accounts and jackpots have of the round; None where the house keeps none.  `logged`: what the
+    transparency log has of it; None where nothing is held against one.
     """
     found = _exactly_as_recomputed(stream, bodies, rulesets)
     if found is None:
-        return climb(stream, bodies, rulesets, postings)
-    if postings is None:
+        return climb(stream, bodies, rulesets, postings, logged)
+    if postings is None and logged is None:
         return Verdict(stream, ALL_VERIFIED)
-    books = ledger.check(Evidence.of_records(stream, *found, rulesets), postings)
-    return Verdict(stream, (*LOWER_VERIFIED, books, NO_LOG))
+    evidence = Evidence.of_records(stream, *found, rulesets, bodies)
+    return Verdict(stream, (*LOWER_VERIFIED, ledger.check(evidence, postings), log.check(evidence, logged)))
 
 
 def climb(
-    stream: str, bodies: Sequence[bytes], rulesets: Rulesets, postings: Postings | None = None
+    stream: str,
+    bodies: Sequence[bytes],
+    rulesets: Rulesets,
+    postings: Postings | None = None,
+    logged: LogEvidence | None = None,
 ) -> Verdict:
     """Every rung by itself, with all that each finds."""
     evidence = Evidence(stream, bodies, rulesets)
     lower = (check(evidence) for check in LADDER)
-    return Verdict(stream, (*lower, ledger.check(evidence, postings), NO_LOG))
+    return Verdict(stream, (*lower, ledger.check(evidence, postings), log.check(evidence, logged)))
 
 
 def is_exactly_as_recomputed(stream: str, bodies: Sequence[bytes], rulesets: Rulesets) -> bool:

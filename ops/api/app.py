@@ -20,7 +20,21 @@ from flask import Flask
 from flask_smorest import Api
 from werkzeug.routing import BaseConverter
 
-from ops.api import accounts, door, evidence, fields, jackpots, keys, meta, problems, rounds, rulesets, shapes, tables
+from ops.api import (
+    accounts,
+    door,
+    evidence,
+    fields,
+    jackpots,
+    keys,
+    log,
+    meta,
+    problems,
+    rounds,
+    rulesets,
+    shapes,
+    tables,
+)
 from ops.api.area import COMMAND_PROBLEMS
 from ops.api.patience import Patience
 from ops.api.roles import ANYBODY, ROLES
@@ -28,9 +42,11 @@ from ops.api.serving import EXTENSION, TAGS, Served
 from ops.api_keys import Gatekeeper
 from ops.floor import Floor
 from ops.keys import DataKey
+from ops.log.public import PublicLog
 
 AREAS: Final = (
-    rounds.area, evidence.area, accounts.area, tables.area, rulesets.area, jackpots.area, keys.area, meta.area,
+    rounds.area, evidence.area, accounts.area, tables.area, rulesets.area, jackpots.area, keys.area, log.area,
+    meta.area,
 )  # fmt: skip
 
 PATHS: Final = {
@@ -39,6 +55,7 @@ PATHS: Final = {
     "round": fields.ROUND,
     "ruleset": fields.RULESET,
     "key": fields.KEY,
+    "tile": fields.TILE,
 }
 """Parts of an address: what does not match is not found."""
 
@@ -53,15 +70,17 @@ class _Api(Api):  # type: ignore[misc]  # flask-smorest has no types
         problems.register(self._app)
 
 
-def create_app(floor: Floor, gatekeeper: Gatekeeper, add_data_key: Callable[[], DataKey]) -> Flask:
-    """An app that serves this floor.  `add_data_key`: makes a data key the newest one."""
+def create_app(
+    floor: Floor, gatekeeper: Gatekeeper, add_data_key: Callable[[], DataKey], public_log: PublicLog | None = None
+) -> Flask:
+    """An app that serves this floor.  `add_data_key`: makes a data key the newest one; `public_log`: if it has one."""
     app = Flask("dealproof", static_folder=None)
     app.config.update(
         API_TITLE="Dealproof", API_VERSION="v1", OPENAPI_VERSION="3.1.0", PROVIDE_AUTOMATIC_OPTIONS=False
     )
     app.url_map.merge_slashes = False
     app.url_map.converters |= {name: _converter(pattern) for name, pattern in PATHS.items()}
-    app.extensions[EXTENSION] = Served(floor, gatekeeper, Patience(floor.journal), add_data_key)
+    app.extensions[EXTENSION] = Served(floor, gatekeeper, Patience(floor.journal), add_data_key, public_log)
     door.register(app)
     app.extensions[meta.DOCUMENT] = _document(app)
     _require_roles(app)

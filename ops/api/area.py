@@ -1,7 +1,7 @@
 """An area of the API: its addresses, each with the shape of its requests and of every reply it can give.
 
-`command` and `read` are all there is: they check body or query against the schema before the view runs, and write each
-status into the OpenAPI document.  Nothing is answered that is not documented.
+`command`, `read` and `plain` are all there is: they check body or query against the schema before the view runs, and
+write each status into the OpenAPI document.  Nothing is answered that is not documented.
 
 Not here: who may call (`roles`), the app around the areas (`app`).
 """
@@ -24,6 +24,7 @@ View = Callable[..., Response]
 Load = Callable[[], dict[str, Any]]
 
 COMMAND_PROBLEMS: Final = (400, 401, 403, 404, 409, 413, 415, 422, 429, 500, 503)
+UNSIGNED_PROBLEMS: Final = (400, 404, 409, 413, 415, 422, 429, 500)
 READ_PROBLEMS: Final = (400, 401, 403, 404, 413, 422, 429, 500, 503)
 _NOTHING: Final = Nothing()
 
@@ -44,21 +45,27 @@ class Area(Blueprint):  # type: ignore[misc]  # flask-smorest has no types
         load: Load | None = None,
         method: str = "POST",
         conditional: bool = False,
+        signed: bool = True,
     ) -> Callable[[View], View]:
-        """A POST or PUT.  `body`: its schema, or how the document says it where `load` reads it."""
+        """A POST or PUT.  `body`: its schema, or how the document says it where `load` reads it.
+
+        `signed`: whether it needs a key, and with it a name of its own; else doing it twice must be doing it once.
+        """
 
         def decorate(view: View) -> View:
             @wraps(view)
             def carried(**path: Any) -> Response:
-                idempotency_key()
+                if signed:
+                    idempotency_key()
                 if request.query_string:
                     read_query(_NOTHING)  # a command says all it asks for in its body
                 return view(load() if load else read_body(body), **path)  # type: ignore[arg-type]
 
-            parameters = ["IdempotencyKey", *(["IfMatch"] if conditional else [])]
-            problems = (*COMMAND_PROBLEMS, *((412, 428) if conditional else ()))
+            parameters = [*(["IdempotencyKey"] if signed else []), *(["IfMatch"] if conditional else [])]
+            problems = (*(COMMAND_PROBLEMS if signed else UNSIGNED_PROBLEMS), *((412, 428) if conditional else ()))
             content = {"application/json": {"schema": body}}
             document = {"parameters": parameters, "requestBody": {"content": content, "required": True}}
+            document |= {} if signed else {"security": []}
             self._publish(rule, method, view.__name__, carried, document, _replies(method, status, reply, problems))
             return view
 
@@ -80,6 +87,26 @@ class Area(Blueprint):  # type: ignore[misc]  # flask-smorest has no types
             document: dict[str, Any] = {"parameters": [{"in": "query", "schema": query}, "IfNoneMatch"]}
             document |= {} if signed else {"security": []}
             self._publish(rule, "GET", view.__name__, answered, document, {**replies, "304": "NotModified"})
+            return view
+
+        return decorate
+
+    def plain(self, rule: str, media_type: str) -> Callable[[View], View]:
+        """A GET that anybody may send, of something that is no JSON; 404 while it is not there."""
+
+        def decorate(view: View) -> View:
+            @wraps(view)
+            def answered(**path: Any) -> Response:
+                require_plain_tags()
+                read_query(_NOTHING)
+                return view(**path)
+
+            content = {media_type: {"schema": {"type": "string"}}}
+            done = {"description": "OK", "headers": _headers("GET", 200), "content": content}
+            problems = {str(problem): f"Problem{problem}" for problem in (400, 404, 422, 500)}
+            document = {"parameters": ["IfNoneMatch"], "security": []}
+            replies = {"200": done, **problems, "304": "NotModified"}
+            self._publish(rule, "GET", view.__name__, answered, document, replies)
             return view
 
         return decorate

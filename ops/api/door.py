@@ -69,10 +69,12 @@ def _require_known_key() -> None:
 
 def finish(response: Response) -> Response:
     """What every reply carries; a GET whose answer the caller has already is cut short."""
+    public = response.headers.get("Cache-Control")  # of what is the same for everybody
     response.headers.update(HEADERS)
     if request.method in ("GET", "HEAD") and response.status_code == 200:
-        response.headers["Cache-Control"] = "private, no-cache"
-        response.headers["Vary"] = "Authorization"
+        response.headers["Cache-Control"] = public or "private, no-cache"
+        if public is None:
+            response.headers["Vary"] = "Authorization"
         if response.get_etag()[0] is None:
             digest_etag(response)
         response.make_conditional(request.environ)

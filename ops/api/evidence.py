@@ -27,10 +27,10 @@ from ops.api import fields, shapes
 from ops.api.area import Area
 from ops.api.reading import ReadRound, read_round, require_ended
 from ops.api.rounds import ROUND
-from ops.api.serving import caller, floor, reply
+from ops.api.serving import caller, floor, reply, served
 from ops.commands import head_of
+from ops.evidence_file import gather, log_evidence
 from ops.journal import EnvelopeMismatch, StreamConflict
-from ops.postings import PostingsReader
 from ops.rulesets import known_rulesets
 from replay.evidence import by_digest
 from replay.verify_round import verify_round
@@ -116,8 +116,10 @@ def read_verdict(_: dict[str, Any], round_id: str) -> Response:
     stream, journal = f"round:{round_id}", floor().journal
     with suppress(BodyError, EnvelopeMismatch):  # a record that can't be read is what a verdict is for
         _ended(round_id)
-    [(stream, bodies, postings)] = PostingsReader(journal).read_rounds(stream, stream)
-    return reply(verify_round(stream, bodies, by_digest(known_rulesets(journal)), postings).as_json())
+    gathered, public = gather(journal, stream), served().log
+    log = None if public is None else log_evidence(gathered, public.store, public.trust())
+    rulesets = by_digest(known_rulesets(journal))
+    return reply(verify_round(stream, gathered.bodies, rulesets, gathered.postings, log).as_json())
 
 
 def _ended(round_id: str) -> ReadRound:

@@ -25,6 +25,8 @@ CURRENCY: Final = "[A-Z]{3}"
 ROUND: Final = "[0-9a-f]{32}"
 RULESET: Final = "[a-z0-9-]{1,64}@[1-9][0-9]{0,8}"
 KEY: Final = "[0-9a-f]{16}"
+TILE: Final = r"[0-7]/(x[0-9]{3}/){0,5}[0-9]{3}(\.p/[1-9][0-9]{0,2})?"
+"""What a tile's path has behind tile/ (C2SP tlog-tiles)."""
 
 RECORD_TEXT: Final = "record-text"
 """The `format` of text that stands in a record: composed (NFC), not blank, no control or formatting characters."""

@@ -26,7 +26,9 @@ from ops.api.strict_json import BadJson
 from ops.api_keys import Denial, DenialCode
 from ops.commands import Busy
 from ops.journal import CommandMismatch, EnvelopeMismatch, JournalUnavailable
+from ops.log.store import StoreError
 from ops.logs import logger
+from ops.receipts import LogBehind
 
 MEDIA_TYPE: Final = "application/problem+json"
 TYPES: Final = "https://dealproof.invalid/problems/"
@@ -178,7 +180,7 @@ MEANINGS: Final[Mapping[int, str]] = {
     428: "The header If-Match is missing.",
     429: "The key has sent too many requests in this minute.",
     500: "Something is broken here.",
-    503: "The journal can't be reached, or others were faster; the request may be sent again.",
+    503: "The journal can't be reached, the log is behind, or others were faster; the request may be sent again.",
 }
 
 # -- handlers
@@ -212,6 +214,12 @@ def _of_busy(_: Exception) -> Response:
     return Problem(503, "busy", text, headers={"Retry-After": "1"}).reply()
 
 
+def _of_log(error: Exception) -> Response:
+    logger().warning("log_behind", reason=str(error))
+    text = "The log has no checkpoint with this round's commitment yet, and no wager is taken before; nothing was done."
+    return Problem(503, "log-behind", text, headers={"Retry-After": "1"}).reply()
+
+
 def _of_mismatch(_: Exception) -> Response:
     text = "Idempotency-Key: was used before for another request; a new request needs a new key."
     return Problem(422, "idempotency-key-reused", text).reply()
@@ -237,7 +245,9 @@ def register(app: Flask) -> None:
     app.register_error_handler(HTTPException, _of_http)
     app.register_error_handler(JournalUnavailable, _of_database)
     app.register_error_handler(Busy, _of_busy)
+    app.register_error_handler(LogBehind, _of_log)
     app.register_error_handler(CommandMismatch, _of_mismatch)
     app.register_error_handler(BodyError, _of_damage)
     app.register_error_handler(EnvelopeMismatch, _of_damage)
+    app.register_error_handler(StoreError, _of_damage)
     app.register_error_handler(Exception, _of_bug)

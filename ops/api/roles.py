@@ -18,7 +18,9 @@ CUSTODIAN: Final = frozenset({Role.KEY_CUSTODIAN})
 CONTROL: Final = frozenset({Role.DISPUTE_OFFICER, Role.REGULATOR})
 READERS: Final = frozenset(Role) - CUSTODIAN
 
-ANYBODY: Final = frozenset({"meta.health", "meta.openapi"})
+ANYBODY: Final = frozenset({
+    "log.checkpoint", "log.cosign", "log.cosigned", "log.tile", "meta.health", "meta.openapi",
+})  # fmt: skip
 """Endpoints that need no key."""
 
 ROLES: Final[dict[str, frozenset[Role]]] = {

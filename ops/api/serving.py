@@ -23,6 +23,7 @@ from ops.api_keys import Caller, Gatekeeper
 from ops.commands import Command
 from ops.floor import Floor
 from ops.keys import DataKey
+from ops.log.public import PublicLog
 
 EXTENSION: Final = "dealproof"
 
@@ -31,12 +32,13 @@ Done = TypeVar("Done")
 
 @dataclass(frozen=True)
 class Served:
-    """What an app serves.  `add_data_key` makes a new data key the newest, ready to seal with."""
+    """What an app serves.  `add_data_key` makes a new data key the newest, ready to seal with; `log`: if it has one."""
 
     floor: Floor
     gatekeeper: Gatekeeper
     patience: Patience
     add_data_key: Callable[[], DataKey]
+    log: PublicLog | None = None
 
 
 def served() -> Served:

@@ -345,9 +345,18 @@ class Round(Existence):
 
 
 class RoundAfter(Round):
-    """A round after a command: with the command's events, and the accounts that they moved."""
+    """A round after a command: with the command's events, the accounts that they moved, receipts for its wagers."""
 
     events = _list({"type": "string"}, **ALWAYS)
+    receipts = _list(
+        {
+            "type": "object",
+            "properties": {"box": {"type": "integer", "minimum": 1}, "token": {"type": "string"}},
+            "required": ["box", "token"],
+            "additionalProperties": False,
+        },
+        **ALWAYS,
+    )
     accounts = fields.Dict(keys=fields.String(), values=fields.Nested(Funds), **ALWAYS)
 
 

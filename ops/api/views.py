@@ -76,6 +76,7 @@ def command_view(done: RoundDone, role: Role) -> dict[str, Any]:
     view = round_view(done, role)
     view["events"] = [event.NAME for event in done.events]
     view["accounts"] = {player: account_funds(state) for player, state in sorted(done.accounts.items())}
+    view["receipts"] = [{"box": box, "token": token} for box, token in done.receipts]
     return view
 
 

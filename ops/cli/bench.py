@@ -1,6 +1,6 @@
 """`dealproof bench`: how fast it is, in ratios measured in one run.
 
-Not here: the measuring (`ops.bench_core`, `ops.bench_api`).
+Not here: the measuring (`ops.bench_core`, `ops.bench_api`, `ops.bench_proof`).
 """
 
 from __future__ import annotations
@@ -49,6 +49,21 @@ def api(rounds: int, open_rounds: int, large: int, quick: bool, as_json: bool) -
     from ops.bench_api import QUICK, TARGETS, Sizes, run
 
     sizes = QUICK if quick else Sizes(rounds, open_rounds, max(large, rounds))
+    _print(run(sizes, _say), TARGETS, as_json=as_json)
+
+
+@bench.command()
+@click.option("--rounds", type=click.IntRange(100), default=100_000, show_default=True, help="Rounds of the day.")
+@click.option(
+    "--leaves", type=click.IntRange(20_000), default=10_000_000, show_default=True, help="Leaves of the large tree."
+)
+@click.option("--quick", is_flag=True, help="Small sizes: whether it works, not how fast.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+def proof(rounds: int, leaves: int, quick: bool, as_json: bool) -> None:
+    """The log, proofs out of it, and a day verified against it.  Databases and logs are scratch ones."""
+    from ops.bench_proof import QUICK, TARGETS, Sizes, run
+
+    sizes = QUICK if quick else Sizes(rounds=rounds, leaves=leaves)
     _print(run(sizes, _say), TARGETS, as_json=as_json)
 
 

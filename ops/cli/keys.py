@@ -7,8 +7,6 @@ Not here: what is stored of a key (`ops.api_keys`), how seeds are sealed (`ops.k
 
 from __future__ import annotations
 
-import getpass
-import os
 import re
 import sys
 
@@ -16,29 +14,10 @@ import click
 import msgspec
 
 from domain.access import Role
-from domain.record import is_record_text
 from ops.cli.columns import print_columns
 from ops.cli.output import UsageError, data_console, printable, write_json_line
+from ops.cli.persons import by_option, reason_option, record_text, required_text
 from ops.settings import Settings
-
-
-def _login_name() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        return f"user {os.getuid()}"  # a container without a name for its user
-
-
-def _record_text(_: click.Context, __: click.Parameter, text: str) -> str:
-    if text and not is_record_text(text):
-        raise click.BadParameter("must be text in Unicode form NFC, not blank, of at most 1,000 characters")
-    return text
-
-
-def _required_text(context: click.Context, option: click.Parameter, text: str) -> str:
-    if not text:
-        raise click.BadParameter("must not be empty")
-    return _record_text(context, option, text)
 
 
 def _key_id(_: click.Context, __: click.Parameter, text: str) -> str:
@@ -48,14 +27,6 @@ def _key_id(_: click.Context, __: click.Parameter, text: str) -> str:
     return text
 
 
-_by = click.option(
-    "--by", metavar="NAME", default=_login_name, callback=_required_text, help="Who does this; else the login name."
-)
-_reason = click.option(
-    "--reason", metavar="TEXT", required=True, callback=_required_text, help="Why; it stands in the record."
-)
-
-
 @click.group()
 def keys() -> None:
     """Create, list and revoke API keys; rotate the data key."""
@@ -63,9 +34,9 @@ def keys() -> None:
 
 @keys.command()
 @click.option("--role", required=True, type=click.Choice([role.value for role in Role]), help="What the key is for.")
-@click.option("--person", metavar="NAME", required=True, callback=_required_text, help="Who holds it.")
-@click.option("--label", metavar="TEXT", default="", callback=_record_text, help="Where it is used.")
-@_by
+@click.option("--person", metavar="NAME", required=True, callback=required_text, help="Who holds it.")
+@click.option("--label", metavar="TEXT", default="", callback=record_text, help="Where it is used.")
+@by_option
 @click.pass_obj
 def create(settings: Settings, role: str, person: str, label: str, by: str) -> None:
     """Make an API key and print it, once."""
@@ -101,8 +72,8 @@ def list_command(settings: Settings, as_json: bool) -> None:
 
 @keys.command()
 @click.argument("key_id", metavar="KEY_ID", callback=_key_id)
-@_reason
-@_by
+@reason_option
+@by_option
 @click.pass_obj
 def revoke(settings: Settings, key_id: str, reason: str, by: str) -> None:
     """End an API key, at once and for good."""
@@ -120,8 +91,8 @@ def revoke(settings: Settings, key_id: str, reason: str, by: str) -> None:
 
 
 @keys.command()
-@_reason
-@_by
+@reason_option
+@by_option
 @click.pass_obj
 def rotate(settings: Settings, reason: str, by: str) -> None:
     """Make a new data key for the seeds of rounds opened from now on; print its id.

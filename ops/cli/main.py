@@ -24,10 +24,16 @@ from ops.settings import read_settings
 _COMMANDS: Final = {
     "bench": "ops.cli.bench:bench",
     "database": "ops.cli.database:database",
+    "days": "ops.cli.days:days",
     "demo": "ops.cli.play:demo",
+    "doctor": "ops.cli.doctor:doctor",
+    "drill": "ops.cli.drill:drill",
+    "evidence": "ops.cli.evidence:evidence",
     "finish": "ops.cli.void:finish",
     "keys": "ops.cli.keys:keys",
+    "log": "ops.cli.log:log",
     "play": "ops.cli.play:play",
+    "receipt": "ops.cli.receipt:receipt",
     "rng": "ops.cli.dump:rng",
     "rounds": "ops.cli.rounds:rounds",
     "rulesets": "ops.cli.rulesets:rulesets",
@@ -35,8 +41,10 @@ _COMMANDS: Final = {
     "show": "ops.cli.rounds:show",
     "serve": "ops.cli.serve:serve",
     "shuffle": "ops.cli.dump:shuffle",
+    "verifier": "ops.cli.verifier:verifier",
     "verify": "ops.cli.verify:verify",
     "void": "ops.cli.void:void",
+    "witness": "ops.cli.witness:witness",
 }
 """Command -> module and name: a command is imported when it is used, so that each starts as fast as it can."""
 
@@ -64,14 +72,17 @@ class LazyGroup(click.Group):
 @click.option("--home", metavar="FOLDER", help="Where data is kept (DEALPROOF_HOME).")
 @click.option("--database-url", metavar="URL", help="PostgreSQL in place of the embedded one (DEALPROOF_DATABASE_URL).")
 @click.option("--key-file", metavar="FILE", help="The file that seals seeds (DEALPROOF_KEY_FILE).")
+@click.option("--trust", metavar="FILE", help="Whose checkpoints and receipts are believed (DEALPROOF_TRUST).")
 @click.version_option(package_name="dealproof")
 @click.pass_context
-def dealproof(context: click.Context, home: str | None, database_url: str | None, key_file: str | None) -> None:
+def dealproof(
+    context: click.Context, home: str | None, database_url: str | None, key_file: str | None, trust: str | None
+) -> None:
     """Audit and replay of casino poker played against the house.
 
     Try `dealproof demo` first.  Data goes to stdout, progress and errors to stderr.
     """
-    context.obj = read_settings(home, database_url, key_file)
+    context.obj = read_settings(home, database_url, key_file, trust)
     set_level(context.obj.log_level)
 
 
@@ -101,6 +112,8 @@ def run(arguments: list[str]) -> int:
     except Exception as error:
         if _mendable(error):
             return _one_line(_words(error))
+        if _lacks_a_package(error):
+            return _say("this command needs the server's packages: pip install 'dealproof[server]'", 2)
         traceback.print_exc()
         return _say("this is a bug; the lines above say where", 70)
 
@@ -125,12 +138,20 @@ def _mendable(error: Exception) -> bool:
     if isinstance(error, OSError):
         return True  # a file, a folder or an output that a person can see to
     names = {
-        "ApiProblem", "ApiUnavailable", "DatabaseUnavailable", "EnvelopeMismatch", "JournalError", "KeyFileError",
-        "PostgresServerError", "RulesetError", "RunningAlready", "ScenarioError", "SealError", "ServerFailed",
-        "SimulationError", "UnknownRound", "WorkerLost",
+        "ApiProblem", "ApiUnavailable", "DatabaseUnavailable", "DayUnknown", "DrillError", "EnvelopeMismatch",
+        "EvidenceError", "JournalError", "KeyFileError", "LevelError", "LogKeyError", "LogUnavailable", "NoteError",
+        "PostgresServerError", "ReceiptError", "RulesetError", "RunningAlready", "ScenarioError", "SealError",
+        "ServerFailed", "SimulationError", "StoreError", "TrustError", "UnknownRound", "WitnessError", "WorkerLost",
     }  # fmt: skip
     # By name, so that a command that needs no database does not import its driver.
     return any(kind.__name__ in names for kind in type(error).__mro__)
+
+
+def _lacks_a_package(error: Exception) -> bool:
+    """Whether a package of others is missing: a plain install has only what a verifier needs."""
+    if not isinstance(error, ModuleNotFoundError) or error.name is None:
+        return False
+    return error.name.partition(".")[0] not in {"domain", "projections", "replay", "ops", *sys.stdlib_module_names}
 
 
 def _words(error: Exception) -> str:

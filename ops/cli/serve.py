@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import os
 import socket
+import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from http.client import HTTPConnection, HTTPException
 from typing import TYPE_CHECKING, Final
 
 import click
 
 from ops.cli.output import UsageError
+from ops.serving_process import stop
 from ops.settings import Settings
 
 if TYPE_CHECKING:
@@ -42,23 +44,39 @@ HEADER_SECONDS: Final = 30
     "--requests-per-minute", type=click.IntRange(1, 10**9), default=60_000, show_default=True,
     help="What one API key may send in a minute.",
 )  # fmt: skip
+@click.option(
+    "--no-log", is_flag=True,
+    help="Build no log and give no receipts; only `bench api` does, to measure the API alone.",
+)  # fmt: skip
 @click.pass_obj
 def serve(
-    settings: Settings, host: str, port: int, workers: int, blocking_threads: int, requests_per_minute: int
+    settings: Settings,
+    host: str,
+    port: int,
+    workers: int,
+    blocking_threads: int,
+    requests_per_minute: int,
+    no_log: bool,
 ) -> None:
-    """Serve the HTTP API until it is interrupted."""
+    """Serve the HTTP API, and build the log beside it, until it is interrupted."""
     from ops.api.worker import environment
+    from ops.log.keys import make_keys
     from ops.site import current_data_key, open_journal
 
     _require_free(host, port)
     _allow_descriptors()
-    with open_journal(settings) as (url, _):
+    with open_journal(settings) as (url, _), ExitStack() as stack:
         current_data_key(url, settings)  # a key file that is lost is told here, in one line
-        os.environ |= environment(settings, url, requests_per_minute)
+        if not no_log:
+            make_keys(settings)  # and so are these
+        os.environ |= environment(settings, url, requests_per_minute, with_log=not no_log)
         server = _server(host, port, workers, blocking_threads)
         threading.Thread(target=_announce, args=(host, port), daemon=True).start()
-        with _kept_running(settings.server_folder) if settings.database_url is None else nullcontext():
-            server.serve()
+        if settings.database_url is None:
+            stack.enter_context(_kept_running(settings.server_folder))
+        if not no_log:
+            stack.enter_context(_sequencer(settings, url))
+        server.serve()
 
 
 def _server(host: str, port: int, workers: int, blocking_threads: int) -> MPServer:
@@ -104,6 +122,32 @@ def _allow_descriptors() -> None:
     wanted = 2 * CONNECTIONS if hard == resource.RLIM_INFINITY else min(hard, 2 * CONNECTIONS)
     if soft < wanted:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+@contextmanager
+def _sequencer(settings: Settings, url: str) -> Iterator[None]:
+    """The log's sequencer as a process of its own.  Where it stops, serving goes on: what it found is for people."""
+    command = [
+        sys.executable, "-m", "ops.cli.main", "--home", str(settings.home), "--database-url", url,
+        "--key-file", str(settings.key_file), "--trust", str(settings.trust_file),
+        "log", "run", "--companion-of", str(os.getpid()),
+    ]  # fmt: skip
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    over = threading.Event()
+    threading.Thread(target=_tell_end, args=(process, over), daemon=True).start()
+    try:
+        yield
+    finally:
+        over.set()
+        stop(process)  # what it has in hand where it must be killed is done again by its next start
+
+
+def _tell_end(process: subprocess.Popen[bytes], over: threading.Event) -> None:
+    """Why it has stopped it has said itself, unless it was killed."""
+    status = process.wait()
+    if not over.is_set() and status != 0:
+        text = f"the log's sequencer has stopped with status {status}; serving goes on, checkpoints stand still"
+        print(f"dealproof: {text}", file=sys.stderr, flush=True)
 
 
 @contextmanager

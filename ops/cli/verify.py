@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from datetime import UTC, datetime
 from importlib.metadata import version
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,6 +20,7 @@ from domain.record import BodyError
 from domain.round.codec import decode
 from domain.round.events import RoundOpened
 from domain.rulesets import released_rulesets
+from ops.cli.ladder import finding_text, print_ladder
 from ops.cli.output import UsageError, data_console, progress_console, write_json_line
 from ops.cli.progress import progress
 from ops.logs import logger
@@ -34,15 +36,17 @@ SHOWN_UNCLEAN = 20
 
 
 @click.command()
-@click.argument("round_name", metavar="[ROUND]", required=False)
+@click.argument("round_name", metavar="[ROUND|FILE]", required=False)
 @click.option("--all", "every", is_flag=True, help="Every round that the filters let through.")
 @click.option("--accounts", is_flag=True, help="Prove every balance, and that the house's books sum to zero.")
+@click.option("--day", metavar="DAY", help="Prove that nothing of this day (2026-12-01) is missing, doubled or added.")
 @click.option("--since", metavar="TIME", help="Rounds opened at or after this UTC time (2026-11-30 or …T12:00:00Z).")
 @click.option("--until", metavar="TIME", help="Rounds opened before this UTC time.")
 @click.option("--table", help="Rounds of this table.")
 @click.option("--ruleset", help="Rounds under this ruleset, as in russian-poker@1.")
 @click.option("--workers", type=click.IntRange(1, 256), default=1, show_default=True, help="Processes to spread over.")
 @click.option("--afresh", is_flag=True, help="Begin again, even if an interrupted run could go on.")
+@click.option("--trust", "trust_path", type=click.Path(path_type=Path), help="The keys that you believe.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a round on stdout.")
 @click.pass_obj
 def verify(
@@ -50,35 +54,54 @@ def verify(
     round_name: str | None,
     every: bool,
     accounts: bool,
+    day: str | None,
     since: str | None,
     until: str | None,
     table: str | None,
     ruleset: str | None,
     workers: int,
     afresh: bool,
+    trust_path: Path | None,
     as_json: bool,
 ) -> int:
     """Decide a round again from its recorded choices and its revealed seed, and compare byte for byte.
 
-    ROUND is a round id (32 hex digits, dashes allowed) or TABLE/NUMBER.  With --accounts the books are proved instead:
-    every event of every account and jackpot follows from the one before it and from its round, and all that the house
-    has sums to zero.  Exit status: 0 verified, 1 a discrepancy, 2 not checkable (a single round that is still open, or
-    of a ruleset that is not known here) or unreadable input.
+    ROUND is a round id (32 hex digits, dashes allowed) or TABLE/NUMBER.  A FILE of evidence is checked offline, from
+    the keys in --trust alone.  With --accounts the books are proved instead: every event of every account and jackpot
+    follows from the one before it and from its round, and all that the house has sums to zero.  With --day a whole day
+    (of one --table: its rounds) is held against the signed log.  Exit status: 0 verified, 1 a discrepancy, 2 not
+    checkable (a single round that is still open, or of a ruleset that is not known here) or unreadable input.
     """
-    from ops.site import read_journal
-
-    if (round_name is not None) + every + accounts != 1:
-        raise UsageError("verify: name one ROUND, or --all, or --accounts")
-    if not every and (since or until or table or ruleset):
+    if (round_name is not None) + every + accounts + (day is not None) != 1:
+        raise UsageError("verify: name one ROUND, or --all, or --accounts, or --day")
+    if not every and (since or until or ruleset or (table and day is None)):
         raise UsageError("verify: --since, --until, --table and --ruleset go with --all")
+    trust_file = trust_path or settings.trust_file
+    if day is not None:
+        from ops.cli.verify_day import verify_day
+
+        return verify_day(settings, trust_file, day, table, workers=workers, as_json=as_json)
+    if round_name is not None and round_name.endswith(".json") and not Path(round_name).exists():
+        raise UsageError(f"verify: there is no file {round_name!r}")
+    if round_name is not None and Path(round_name).is_file():
+        from ops.cli.verify_file import verify_file
+
+        return verify_file(Path(round_name), trust_file, as_json=as_json)
     if accounts:
         return _verify_accounts(settings, as_json)
+    from ops.site import read_journal
+
     filters = _filters(since, until, table, ruleset)
     with read_journal(settings) as (url, journal):
         if round_name is not None:
-            return _verify_one(journal, round_name, as_json)
+            return _verify_one(settings.log_folder, trust_file, journal, round_name, as_json)
         _require_known(journal, filters)
         tally = run_verification(settings, url, journal, filters, workers=workers, afresh=afresh, as_json=as_json)
+    return _told(tally, as_json)
+
+
+def _told(tally: Tally, as_json: bool) -> int:
+    """Tell what the rounds came to; gives the exit status."""
     if not as_json:
         print_tally(tally)
     if not sum(tally.counts.values()):
@@ -142,39 +165,28 @@ def print_tally(tally: Tally) -> None:
 def _in_one_line(verdict: dict[str, Any]) -> str:
     for check in verdict["checks"]:
         if check["status"] == verdict["verdict"]:
-            return f"{verdict['round']}  {verdict['verdict']} at {check['check']}: {_finding(check)}"
+            return f"{verdict['round']}  {verdict['verdict']} at {check['check']}: {finding_text(check)}"
     return f"{verdict['round']}  {verdict['verdict']}"
 
 
-def _finding(check: dict[str, Any]) -> str:
-    if "discrepancies" not in check:
-        return str(check.get("reason", ""))
-    where = check["event"] or "the stream" if check["seq"] is None else f"event {check['seq']} {check['event'] or ''}"
-    # A finding of the rung ledger lies in another stream than the round's own.
-    where = f"{check['stream']} {where}" if "stream" in check else where
-    return f"{where.strip()}, {check['field']}: recorded {_value(check['recorded'])}, is {_value(check['recomputed'])}"
-
-
-def _value(value: object) -> str:
-    text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
-    return text if len(text) <= 200 else text[:197] + "..."
-
-
-def _verify_one(journal: Journal, name: str, as_json: bool) -> int:
+def _verify_one(log_folder: Path, trust_file: Path, journal: Journal, name: str, as_json: bool) -> int:
     from ops.cli.rounds import find_stream
-    from ops.postings import PostingsReader
+    from ops.evidence_file import gather, log_evidence
+    from ops.log.store import LogStore
+    from ops.log.trusting import read_trust
     from ops.rulesets import known_rulesets
     from replay.evidence import by_digest
     from replay.verify_round import verify_round
 
-    stream = find_stream(journal, name)
-    read = [(bodies, postings) for _, bodies, postings in PostingsReader(journal).read_rounds(stream, stream)]
-    bodies, postings = read[0] if read else ([], None)
-    verdict = verify_round(stream, bodies, by_digest(known_rulesets(journal)), postings)
+    gathered = gather(journal, find_stream(journal, name))
+    stream, bodies, postings, _ = gathered
+    store = LogStore(log_folder)
+    log = None if store.checkpoint() is None else log_evidence(gathered, store, read_trust(trust_file))
+    verdict = verify_round(stream, bodies, by_digest(known_rulesets(journal)), postings, log)
     if as_json:
         write_json_line(verdict.as_json())
     else:
-        _print_ladder(verdict.as_json())
+        print_ladder(verdict.as_json())
     if _is_another_round(name, bodies):
         print(f"dealproof: the journal's list calls it {name}, its own record doesn't", file=sys.stderr)
         return 1
@@ -191,16 +203,6 @@ def _is_another_round(name: str, bodies: list[bytes]) -> bool:
     except BodyError:
         return False  # the rung bytes has named it
     return isinstance(opened, RoundOpened) and (opened.table, str(opened.number)) != (table, number)
-
-
-def _print_ladder(verdict: dict[str, Any]) -> None:
-    console = data_console()
-    console.print(f"Round {verdict['round']}: {verdict['verdict']}")
-    for check in verdict["checks"]:
-        reason = f"  ({check['reason']})" if "reason" in check else ""
-        console.print(f"  {check['check']:<11} {check['status']}{reason}", soft_wrap=True)
-        for finding in check.get("discrepancies", ()):
-            console.print(f"    {_finding({**finding, 'discrepancies': ()})}", soft_wrap=True)
 
 
 # -- accounts
@@ -239,7 +241,7 @@ def _print_proof(proof: Proof) -> None:
     if not proof.books:
         print("No accounts.")
     for finding in proof.findings[:SHOWN_UNCLEAN]:
-        console.print(f"  {_finding({**finding.as_json(), 'discrepancies': ()})}", soft_wrap=True)
+        console.print(f"  {finding_text({**finding.as_json(), 'discrepancies': ()})}", soft_wrap=True)
     if len(proof.findings) > SHOWN_UNCLEAN:
         console.print(f"  … and {len(proof.findings) - SHOWN_UNCLEAN:,} more (--json has them all)")
     if proof.unchecked:

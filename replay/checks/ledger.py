@@ -38,7 +38,8 @@ def check(evidence: Evidence, postings: Postings | None) -> Check:
         return Check(CheckName.LEDGER, Status.NOT_CHECKABLE, reason="the round's table keeps no accounts")
     facts = Facts(evidence, postings)
     found = tuple(_findings(facts, postings))
-    return Check(CheckName.LEDGER, Status.DISCREPANCY if found else Status.VERIFIED, found)
+    reason = None if postings.players is None else f"the account of {', '.join(sorted(postings.players))} only"
+    return Check(CheckName.LEDGER, Status.DISCREPANCY if found else Status.VERIFIED, found, reason)
 
 
 def _findings(facts: Facts, postings: Postings) -> Iterator[Discrepancy]:

@@ -106,3 +106,17 @@ def test_for_root_the_server_of_a_home_in_reach_lies_below_it(tmp_path: Path) ->
         home = tmp_path / "home"
 
     assert Settings(home, None, home).server_folder == home / "postgresql"
+
+
+def test_the_log_and_its_keys_lie_below_the_home_and_the_trust_file_where_it_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    settings = read_settings("/srv/dealproof", None, None)
+
+    assert settings.log_folder == Path("/srv/dealproof/log")
+    assert settings.log_key_file == Path("/srv/dealproof/keys/log.key")
+    assert settings.receipt_key_file == Path("/srv/dealproof/keys/receipt.key")
+    assert settings.trust_file == Path("/srv/dealproof/trust.json")
+    monkeypatch.setenv("DEALPROOF_TRUST", "/environment/trust.json")
+    assert read_settings("/srv/dealproof", None, None).trust_file == Path("/environment/trust.json")
+    assert read_settings("/srv/dealproof", None, None, "/option/trust.json").trust_file == Path("/option/trust.json")

@@ -8,15 +8,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from domain import account as a
+from domain.log.checkpoint import Note, Opened
+from domain.log.tiles import TileNodes
 from domain.round.codec import decode
 from domain.round.events import RoundOpened, SeedRevealed
 from ops.accounts_proof import prove
+from ops.evidence_file import gather, logged
 from ops.journal import Journal
 from ops.postings import PostingsReader
 from ops.rulesets import known_rulesets
 from replay.evidence import by_digest
-from replay.verdict import Status
+from replay.verdict import Check, CheckName, Status
 from replay.verify_round import verify_round
+from tests.ops.logged import tiles_of
 
 
 class Wrong(AssertionError):
@@ -32,11 +36,12 @@ def require(condition: bool, *words: object) -> None:
 def check_rounds(journal: Journal, opened: Mapping[str, int], ended: frozenset[str]) -> None:
     """No round lost or doubled: those that the clients know (stream -> seq) are those that there are.
 
-    Numbers are dense, those that ended verify with every rung up to the money, those that didn't are listed as open.
+    Numbers are dense, those that ended verify with every rung, those that didn't are listed as open; all are logged.
     """
     found: dict[str, int] = {}
     numbers: dict[str, list[int]] = {}
-    rulesets, revealed = by_digest(known_rulesets(journal)), set()
+    rulesets, revealed, tiles = by_digest(known_rulesets(journal)), set(), tiles_of(journal)
+    opened_log = Opened(tiles.checkpoint, (), Note(b"", ()))
     for stream, bodies, postings in PostingsReader(journal).read_rounds("round:", "round;"):
         events = [decode(body).data for body in bodies]
         found[stream] = len(bodies) - 1
@@ -45,10 +50,12 @@ def check_rounds(journal: Journal, opened: Mapping[str, int], ended: frozenset[s
         numbers.setdefault(events[0].table, []).append(events[0].number)
         if isinstance(events[-1], SeedRevealed):
             revealed.add(stream)
-        status = verify_round(stream, bodies, rulesets, postings)
+        log = logged(gather(journal, stream), opened_log, lambda size: TileNodes(size, tiles.read))
+        status = verify_round(stream, bodies, rulesets, postings, log)
         expected = Status.VERIFIED if stream in revealed else Status.NOT_CHECKABLE
         require(status.status is expected, stream, status.as_json())
         require(postings is not None, stream, "has no postings")
+        require(status.checks[-1] == Check(CheckName.LOG, Status.VERIFIED), stream, status.as_json())
     require(found == opened, "rounds differ:", dict(found.items() ^ opened.items()))
     require(revealed == ended, "ended rounds differ:", revealed ^ ended)
     require(set(journal.open_rounds()) == set(opened) - ended, "open rounds differ:", journal.open_rounds())

@@ -22,6 +22,7 @@ from domain import table as t
 from domain.access import RoundIntervened
 from domain.round.events import EVENT_TYPES
 from domain.round.refusals import Refusal
+from domain.wager import WagersAccepted
 from ops import commands, floor
 from ops.commands import Carried, Command
 from ops.journal import StreamConflict
@@ -81,6 +82,7 @@ def test_many_evenings_meet_every_kind_of_event(own: OwnServer, first: int) -> N
 
     codecs = (a.CODEC, j.CODEC, t.CODEC, v.CODEC)
     known = {*EVENT_TYPES, *(kind for codec in codecs for kind in codec.types), RoundIntervened.NAME}
+    known.add(WagersAccepted.NAME)
     assert known == kinds
 
 

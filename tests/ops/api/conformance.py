@@ -34,6 +34,9 @@ def hold(app: Flask, method: str, path: str, answer: TestResponse) -> None:
         return
     [(media_type, shape)] = reply_of(app, operation["responses"][status])["content"].items()
     assert answer.content_type == media_type
+    if not media_type.endswith("json"):
+        assert shape["schema"] == {"type": "string"}
+        return
     found = validator(app, shape).iter_errors(answer.get_json())
     errors = [f"{error.instance_path}: {error.message}" for error in found]
     assert errors == [], f"{method} {template} {status}: {errors}"

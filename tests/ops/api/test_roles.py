@@ -52,6 +52,10 @@ TABLE = """
     GET  /v1/keys                                           K
     POST /v1/keys/0123456789abcdef/revocation               K
     POST /v1/data-keys                                      K
+    GET  /v1/log/checkpoint                                 *
+    GET  /v1/log/cosigned                                   *
+    GET  /v1/log/tile/0/000                                 *
+    POST /v1/log/cosignatures                               *
     GET  /v1/health                                         *
     GET  /v1/openapi.json                                   *
 """
@@ -100,13 +104,13 @@ def test_an_app_does_not_start_with_an_endpoint_without_a_row(house: House, monk
 
 
 def test_nobody_comes_in_unsigned(house: House) -> None:
-    """But to the two addresses that are open to all."""
+    """But to the addresses that are open to all, whatever they say then."""
     client, round_id = house.app.test_client(), "0" * 32
     for method, path, letters in ROWS:
         answer = client.open(path.format(round=round_id), method=method)
         if letters == "*":
-            assert answer.status_code == 200
+            assert answer.status_code not in (401, 403)
         else:
             problem(answer, 401, "signature-missing")
             assert answer.headers["WWW-Authenticate"] == "Dealproof"
-    assert len(ANYBODY) == 2
+    assert len(ANYBODY) == 6

@@ -1,0 +1,40 @@
+"""What a site does once a day by itself: it closes the days that are over, and examines itself.
+
+Source: GLI-19 2.3.2 for the daily examination.  Done by `ops.log.daily`, beside the sequencer.
+
+Not here: what closing and examining mean (`ops.day_close`, `ops.doctor`).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ops import clock
+from ops.day_close import close_days
+from ops.doctor.examine import examine, record
+from ops.journal import Journal
+from ops.log.daily import Duty
+from ops.log.store import LogStore
+from ops.logs import logger
+from ops.settings import Settings
+
+KEEPER: Final = "keeper"
+"""Who does what nobody was asked to do, for the record."""
+
+
+def daily_duties(settings: Settings, url: str, journal: Journal) -> list[Duty]:
+    """The duties of a site, in the order in which they are done."""
+
+    def close_days_that_are_over() -> None:
+        # The log may not have all of the day yet; then this is told, and tried again in a minute.
+        store = LogStore(settings.log_folder)
+        size = store.size()
+        for closed in close_days(journal, store.nodes(size), size, clock.now(), KEEPER):
+            logger().info("day_closed", day=closed.day, events=closed.events.count)
+
+    def examine_the_site() -> None:
+        report = examine(url, settings, journal)
+        record(journal, report)
+        logger().info("site_examined", status=report.status)
+
+    return [close_days_that_are_over, examine_the_site]
