@@ -30,6 +30,7 @@ _COMMANDS: Final = {
     "drill": "ops.cli.drill:drill",
     "evidence": "ops.cli.evidence:evidence",
     "finish": "ops.cli.void:finish",
+    "handover": "ops.cli.handover:handover",
     "keys": "ops.cli.keys:keys",
     "log": "ops.cli.log:log",
     "play": "ops.cli.play:play",
