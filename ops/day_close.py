@@ -42,8 +42,8 @@ def close_days(
 ) -> list[DayClosed]:
     """Close every day before that of `now` (a time in the record's format), and give the new manifests.
 
-    `nodes` and `size` are those of the log; `until`: the last day to close.  Raises DayNotInLog at the first day that the
-    log does not reach, when those before are closed; DaysUnreadable, JournalUnavailable.
+    `nodes` and `size` are those of the log; `until`: the last day to close.  Raises DayNotInLog at the first day that
+    the log does not reach, when those before are closed; DaysUnreadable, JournalUnavailable.
     """
     previous, closed = last_closed(journal), list[DayClosed]()
     day = _first_day(journal) if previous is None else day_after(previous.day)
