@@ -204,8 +204,12 @@ def _require_day(journal: Journal, day: str, before: DayClosed | None, own: Clos
     if before is None:
         first = next(events_between(journal, 1, 1), None)
         begins = "" if first is None else first.record.body[7:17].decode("ascii", "replace")
-        if begins != day:
-            raise DayUnknown(f"day {day}: {f'the journal begins on {begins}' if begins else 'the journal is empty'}")
+        if not begins:
+            raise DayUnknown(f"day {day}: the journal is empty")
+        if begins > day:
+            raise DayUnknown(f"day {day}: the journal begins on {begins}")
+        if begins < day:
+            raise DayUnknown(f"day {day}: no day is closed yet; only the journal's first one, {begins}, can be proved")
 
 
 def _closed(record: Record) -> DayClosed | None:

@@ -35,6 +35,11 @@ def daily_duties(settings: Settings, url: str, journal: Journal) -> list[Duty]:
     def examine_the_site() -> None:
         report = examine(url, settings, journal)
         record(journal, report)
-        logger().info("site_examined", status=report.status)
+        findings = {check.name: check.findings for check in report.checks if check.findings}
+        if findings:
+            # A person must hear of it: this goes to the standard error of whoever serves.
+            logger().warning("site_examined", status=report.status, findings=findings)
+        else:
+            logger().info("site_examined", status=report.status)
 
     return [close_days_that_are_over, examine_the_site]

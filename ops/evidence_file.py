@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Final, NamedTuple
 
@@ -19,7 +20,7 @@ from domain import table as t
 from domain import wager as w
 from domain.access import access_stream
 from domain.account import account_stream
-from domain.log.checkpoint import NoteError, Opened, open_checkpoint
+from domain.log.checkpoint import Checkpoint, NoteError, Opened, open_checkpoint, parse_note
 from domain.log.merkle import Nodes, consistency_proof, inclusion_proof
 from domain.log.trust import Trust
 from domain.record import BodyError
@@ -75,13 +76,25 @@ def gather(journal: Journal, stream: str, level: Level = Level.REGULATOR, player
 def newest_checkpoint(store: LogStore, trust: Trust) -> Opened | Unlogged | Untrusted:
     """The newest checkpoint with as many cosignatures as the trust wants, if this trust's keys have signed it."""
     data = store.best(trust.witnesses_needed) if trust.witnesses_needed else store.checkpoint()
+    if data is not None and not trust.witnesses_needed:
+        data = _with_cosignatures(store, data)
     if data is None:
         kind = "checkpoint with the cosignatures that are wanted" if trust.witnesses_needed else "checkpoint"
         return Unlogged(f"the log has no {kind} yet")
     try:
         return open_checkpoint(data, trust, check_signature)
     except NoteError as error:
-        return Untrusted(str(error))
+        return Untrusted(f"{store.folder}: {error}")
+
+
+def _with_cosignatures(store: LogStore, data: bytes) -> bytes:
+    """The note as witnesses have signed it, if they have signed this very one."""
+    with suppress(NoteError):
+        note = parse_note(data)
+        signed = store.cosigned(Checkpoint.from_body(note.body).size)
+        if signed is not None and signed.body == note.body:
+            return signed.to_bytes()
+    return data
 
 
 def best_checkpoint(store: LogStore, trust: Trust, gathered: Gathered) -> Opened | Unlogged | Untrusted:

@@ -39,7 +39,7 @@ def evidence(settings: Settings, round_name: str, level: str, player: str | None
     from ops.log.trusting import read_trust
     from ops.site import read_journal
     from replay.evidence_file import Level
-    from replay.logged import Unlogged
+    from replay.logged import Unlogged, Untrusted
 
     if (level == "player") != (player is not None):
         raise UsageError("--player: names the player with --as player, and with nothing else")
@@ -47,12 +47,17 @@ def evidence(settings: Settings, round_name: str, level: str, player: str | None
     with read_journal(settings) as (_, journal):
         stream = find_stream(journal, round_name)
         gathered = gather(journal, stream, Level(level), player)
+        if not gathered.bodies:
+            raise UsageError(f"round {round_name}: has no event left in the journal; `dealproof verify` says more")
         if not any(b'"type":"seed-revealed.v1"' in body for body in gathered.bodies):
             raise UsageError(f"round {round_name}: has not ended; until then its seed is hidden and nothing is proved")
         store = LogStore(settings.log_folder)
         # Where no log was ever kept there need not be a trust file either.
-        logless = Unlogged("no log is kept here") if store.checkpoint() is None else None
-        opened = logless or best_checkpoint(store, read_trust(settings.trust_file), gathered)
+        opened: Opened | Unlogged | Untrusted = Unlogged("no log is kept here")
+        watched = False
+        if store.checkpoint() is not None:
+            trust = read_trust(settings.trust_file)
+            opened, watched = best_checkpoint(store, trust, gathered), bool(trust.witness_keys)
         log = logged(gathered, opened, store.nodes)
         file = make_file(
             journal, gathered, log, Level(level), player, made_at=clock.now(), software=version("dealproof")
@@ -65,7 +70,7 @@ def evidence(settings: Settings, round_name: str, level: str, player: str | None
         print(f"dealproof: the file has no proof of the log: {opened.reason}", file=sys.stderr)
     elif any(event.proof is None for event in file.events):
         print("dealproof: the log has not got so far; a file that is made later proves more", file=sys.stderr)
-    elif not opened.cosigned:
+    elif watched and not opened.cosigned:
         print("dealproof: no witness has signed as far as this round yet", file=sys.stderr)
     return 0
 

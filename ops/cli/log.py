@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -42,8 +43,9 @@ def init(settings: Settings, origin: str | None) -> None:
 
 @log.command()
 @click.option("--companion-of", "parent", type=int, hidden=True, help="End when this process is our parent no more.")
+@click.option("--embedded", is_flag=True, hidden=True, help="The database is the embedded one, whatever its address.")
 @click.pass_obj
-def run(settings: Settings, parent: int | None) -> int:
+def run(settings: Settings, parent: int | None, embedded: bool) -> int:
     """Follow the journal and publish checkpoints until it is interrupted.  `serve` does it by itself.
 
     Exit status: 0 interrupted, 1 what is stored differs from what was written or from the journal, 2 it can't work.
@@ -60,7 +62,8 @@ def run(settings: Settings, parent: int | None) -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: until.set())
     with read_journal(settings) as (url, journal):
-        duties = daily_duties(settings, url, journal)
+        site = replace(settings, database_url=None) if embedded else settings
+        duties = daily_duties(site, url, journal)
         daily = threading.Thread(target=keep_daily, args=(duties, until), daemon=True)
         daily.start()
         try:
@@ -208,6 +211,9 @@ def compromised(settings: Settings, key: str, last_size: int, reason: str, by: s
     """Record that somebody else may sign with KEY: nothing above a size is believed."""
     from domain.log import events as e
 
+    newest = _newest_size(settings)
+    if last_size > newest:
+        raise UsageError(f"--last-size: {last_size} limits nothing: the newest checkpoint has {newest} events")
     _changed(settings, by, lambda events: e.compromise(events, key=key, last_size=last_size, by=by, reason=reason))
     _say_ended(last_size)
 

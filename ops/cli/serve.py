@@ -130,7 +130,7 @@ def _sequencer(settings: Settings, url: str) -> Iterator[None]:
     command = [
         sys.executable, "-m", "ops.cli.main", "--home", str(settings.home), "--database-url", url,
         "--key-file", str(settings.key_file), "--trust", str(settings.trust_file),
-        "log", "run", "--companion-of", str(os.getpid()),
+        "log", "run", "--companion-of", str(os.getpid()), *(["--embedded"] if settings.database_url is None else []),
     ]  # fmt: skip
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     over = threading.Event()

@@ -25,8 +25,8 @@ What this says, and what not:
 - Below the last cosignature the log finds every change of an event, also one that agrees with everything else in the
   house: the witness keeps a root of its own.
 - What the log has signed and no witness has yet is held by the log key alone.  Whoever steals it and writes the log
-  anew is found only by somebody who kept the older checkpoint; the next cosignature would be on the forged one.  A
-  witness that looks once a minute makes that a minute.
+  anew is found only by somebody who kept the older checkpoint, or a player's receipt; the next cosignature would be on
+  the forged one.  A witness that looks once a minute makes that a minute.
 - What is not in the log yet (about a second) is held by the rules of the game and the books alone: a text, a deposit,
   the end of the journal can be changed there so that everything agrees.
 - Tables beside the events are not in the log.  They are held against the events; what a caller's request was is not.

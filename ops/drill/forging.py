@@ -8,6 +8,7 @@ Not here: what he does with them (`ops.drill.kinds`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from random import Random
 from typing import Any, NamedTuple
 
@@ -21,6 +22,7 @@ from domain.record import CHAIN_START, Record, canonical_json
 from domain.record import leaf_hash as chain_hash
 from domain.round.codec import decode
 from domain.round.events import RoundOpened, SeedRevealed
+from domain.wager import WagersAccepted
 from ops.drill.original import Change, CommandRow, Original, Tables, restacked
 from ops.log.signing import SigningKey
 from ops.recorder import RoundIdentity
@@ -201,6 +203,36 @@ def forged_log(
     return {**files, **tile_files(leaves), "checkpoint": note(checkpoint)}
 
 
+def with_forged_roots(original: Original, change: Change) -> Change:
+    """The wagers behind a change name the roots of the forged log: those in the players' hands name others."""
+    lowest, leaves = min(change.events), list[bytes]()
+    heads: dict[str, str] = {}
+    now = list[Record]()
+    for record in records_after(original, change):
+        if record.type == WagersAccepted.NAME and len(leaves) >= lowest:
+            record = _with_root(record, leaves, heads)
+        now.append(record)
+        leaves.append(leaf_hash(record.body))
+    return replace(change, events=restacked(original, now))
+
+
+def _with_root(record: Record, leaves: Sequence[bytes], heads: dict[str, str]) -> Record:
+    value = plain(record)
+    size = value["data"].get("checkpoint_size")  # the change may have been of it
+    if isinstance(size, int) and 0 <= size <= len(leaves):
+        value["data"]["checkpoint_root"] = root_of(leaves[:size]).hex()
+    named = written(value | {"prev": heads.get(record.stream, value["prev"])})
+    heads[record.stream] = chain_hash(named.body)
+    return named
+
+
+def records_after(original: Original, change: Change) -> list[Record]:
+    """All events as they are after a change, in the order of positions."""
+    end = max([len(original.events), *change.events])
+    standing = (change.events.get(at, original.events[at - 1 : at]) for at in range(1, end + 1))
+    return [record for now in standing for record in now]
+
+
 def tile_files(leaves: Sequence[bytes]) -> Mapping[str, bytes]:
     """Path and bytes of every tile of the tree with these leaf hashes."""
     rows = [list(leaves)]
@@ -220,12 +252,5 @@ def signing(key: SigningKey) -> Callable[[Checkpoint], bytes]:
 
 def leaves_after(original: Original, change: Change, size: int) -> list[bytes]:
     """The leaf hashes of the first events as they are after a change."""
-    leaves = []
-    for position in range(1, size + 1):
-        now = change.events.get(position)
-        if now is None:
-            leaves.append(original.leaves[position - 1])
-        elif now:
-            leaves.append(leaf_hash(now[0].body))
-    return leaves
+    return [leaf_hash(record.body) for record in records_after(original, change)[:size]]
 

@@ -241,6 +241,8 @@ def _re_signed(random: Random, original: Original, places: range, *, stolen: boo
     change = random.choice(careful)(random, original, places) or _re_chained(random, original, places)
     if not change.events:
         return None
+    if stolen and random.random() < 0.5:
+        change = f.with_forged_roots(original, change)
     size = min(original.signed, change.length(original))
     key = original.keys.log if stolen else original.keys.thief
     files = f.forged_log(original, f.leaves_after(original, change, size), f.signing(key))

@@ -10,6 +10,7 @@ Not here: opening the checkpoint (`domain.log.checkpoint`), that nothing is miss
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from domain import wager as w
 from domain.codec import EventRecord
@@ -111,9 +112,12 @@ class _Placed:
             for seq, record in self._evidence.placed
             if isinstance(record.data, e.BoxPlaced)
         }
+        for size in sorted(self._logged.earlier.keys() - {record.data.checkpoint_size for _, record in accepted}):
+            stream, words = w.receipt_stream(self._round_id), f"the wagers that name the checkpoint of {size} events"
+            yield self._finding((stream, 0), w.WagersAccepted.NAME, "event", "missing", words)
         if not accepted:
             if placed:
-                self.unordered = "the wagers name no checkpoint: no log was kept when they were taken"
+                self.unordered = _UNORDERED
             return
         for place, record in accepted:
             yield from self._accepted_after_commitment(place, record.data)
@@ -181,6 +185,9 @@ class _Placed:
     ) -> Discrepancy:
         stream, seq = place
         return Discrepancy(seq, kind, field, recorded, recomputed, None if stream == self._evidence.stream else stream)
+
+
+_UNORDERED: Final = "no event names a checkpoint for the wagers, as where no log was kept when they were taken"
 
 
 def _named(body: bytes) -> tuple[Place, str | None]:

@@ -150,7 +150,7 @@ def test_a_file_of_changed_bytes_is_found_out_or_says_what_was_signed(data: byte
     require_true(data)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(1800)
 @LONG
 @given(changed_values() | mutated(GOOD, PIECES))

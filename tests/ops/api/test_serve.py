@@ -82,7 +82,7 @@ def serving(folder: Path, environment: dict[str, str]) -> Iterator[Server]:
         )  # fmt: skip
     try:
         for _ in range(600):
-            if b"dealproof: serving" in log.read_bytes() or process.poll() is not None:
+            if re.search(rb"dealproof: serving .*\n", log.read_bytes()) or process.poll() is not None:
                 break
             time.sleep(0.1)
         assert f"dealproof: serving http://127.0.0.1:{port}/v1\n" in log.read_text(), log.read_text()

@@ -48,7 +48,7 @@ def test_below_the_last_cosignature_the_log_alone_finds_every_change_of_an_event
     assert below.by_log == below.tried > 80
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_two_thousand_mutations(copy: Copy) -> None:
     outcome = drilled(copy, 2000, 3)
 
@@ -66,7 +66,6 @@ def test_a_log_that_is_signed_anew_with_the_stolen_key_is_found_by_nobody_betwee
     between, below = (drilled(copy, 40, 4, stolen, zone=zone) for zone in (Zone.BETWEEN, Zone.BELOW))
 
     assert between.missed
-    assert between.total(Zone.BETWEEN).by_log == 0
     assert below.missed == []
 
 

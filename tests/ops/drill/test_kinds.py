@@ -12,11 +12,23 @@ from typing import Any
 
 import pytest
 
+from domain.log.merkle import leaf_hash, root_of
 from domain.record import CHAIN_START, Record, read_envelope
 from domain.record import leaf_hash as chain_hash
+from domain.wager import WagersAccepted
 from ops.accounts_proof import prove
 from ops.drill.copy import Copy
-from ops.drill.forging import another_field, another_value, lines_of, plain, rechained, tables_for, tile_files
+from ops.drill.forging import (
+    another_field,
+    another_value,
+    lines_of,
+    plain,
+    rechained,
+    records_after,
+    tables_for,
+    tile_files,
+    with_forged_roots,
+)
 from ops.drill.kinds import KINDS, WEIGHTS, Kind, mutation
 from ops.drill.original import Change, Original, Zone, changed
 
@@ -26,13 +38,6 @@ CAREFUL = ("field changed, re-chained", "deposit raised, all made to agree", "pa
 
 def some(original: Original, kind: Kind, count: int = 12) -> list[Change]:
     return [mutation(1, number, original, [kind]).change for number in range(count)]
-
-
-def journal_after(original: Original, change: Change) -> list[Record]:
-    """All events after a change, in the order of positions."""
-    end = max(len(original.events), max(change.events, default=0))
-    standing = (change.events.get(at, original.events[at - 1 : at]) for at in range(1, end + 1))
-    return [record for now in standing for record in now]
 
 
 def breaks(records: Iterable[Record]) -> int:
@@ -86,7 +91,19 @@ def test_the_zones_follow_each_other_to_the_end_of_the_journal(copy: Copy) -> No
 @pytest.mark.parametrize("name", CAREFUL)
 def test_a_careful_change_leaves_no_broken_chain(copy: Copy, name: str) -> None:
     for change in some(copy.original, BY_NAME[name]):
-        assert breaks(journal_after(copy.original, change)) == 0
+        assert breaks(records_after(copy.original, change)) == 0
+
+
+def test_a_thief_s_wagers_name_roots_of_the_forged_log(copy: Copy) -> None:
+    """And those of receipts that players have can't."""
+    change = some(copy.original, BY_NAME["deposit raised, all made to agree"], 1)[0]
+    forged = records_after(copy.original, with_forged_roots(copy.original, change))
+    leaves = [leaf_hash(record.body) for record in forged]
+    named = [plain(record)["data"] for record in forged if record.type == WagersAccepted.NAME]
+
+    assert named
+    assert all(each["checkpoint_root"] == root_of(leaves[: each["checkpoint_size"]]).hex() for each in named)
+    assert breaks(forged) == 0
 
 
 @pytest.mark.parametrize("name", ["deposit raised, all made to agree", "end cut off"])

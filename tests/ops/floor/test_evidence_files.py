@@ -228,6 +228,7 @@ FOUND: list[tuple[str, Edit, CheckName]] = [
     ("a posting raised", _body("funds-staked.v1", '"amount":', '"amount":1'), CheckName.LEDGER),
     ("a receipt's checkpoint moved", _body("wagers-accepted.v1", '"checkpoint_size":', '"checkpoint_size":1'),
      CheckName.LOG),
+    ("the accepted wagers left out", _drop("wagers-accepted.v1"), CheckName.LOG),
     ("a posting left out", _drop("funds-staked.v1"), CheckName.LEDGER),
     ("the table's number left out", _drop("round-numbered.v1"), CheckName.LEDGER),
     ("an event left out", _drop("cards-dealt.v1"), CheckName.CHAIN),
@@ -256,10 +257,11 @@ def test_a_file_without_the_accepted_wagers_says_nothing_of_their_order(site: Si
     """As of a time when no log was kept: whoever has a receipt asks why."""
     file = json.loads(site.file(stream).to_bytes())
     _drop("wagers-accepted.v1")(file)
+    file["earlier"] = []
 
     [log] = [each for each in verdict(read_evidence(json.dumps(file).encode())).checks if each.name is CheckName.LOG]
 
-    assert log.reason == "the wagers name no checkpoint: no log was kept when they were taken"
+    assert log.reason == "no event names a checkpoint for the wagers, as where no log was kept when they were taken"
 
 
 REFUSED: list[tuple[str, Edit, str]] = [
