@@ -105,7 +105,11 @@ def test_the_status_of_a_report_is_that_of_its_worst_control(examined: Examinati
 
 
 def run(settings: Settings, *arguments: str) -> Result:
-    return CliRunner().invoke(doctor, list(arguments), obj=settings, standalone_mode=False)
+    # A command keeps the names of its help option from its first use, for whoever comes after.
+    names = ["-h", "--help"]
+    return CliRunner().invoke(
+        doctor, list(arguments), obj=settings, standalone_mode=False, help_option_names=names
+    )
 
 
 @pytest.fixture
