@@ -13,6 +13,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from domain.record import BodyError, read_envelope
 from domain.rulesets import released_rulesets
 from replay.evidence import by_digest
 from replay.verdict import Status, Verdict
@@ -144,3 +145,17 @@ def test_a_verdict_is_plain_values() -> None:
     plain[-2]["data"]["refunds"] = []
 
     assert json.dumps(verdict_of(chained(plain), VOID.stream).as_json())
+
+
+@pytest.mark.parametrize("levels", [60, 70, 400, 995, 1_000, 5_000])
+@pytest.mark.parametrize("signs", ["[]", '{"a":}'])
+def test_a_body_nested_deeply_is_no_event_and_no_crash(levels: int, signs: str) -> None:
+    """However deep a reader's stack is."""
+    opening, closing = (signs[:-1], signs[-1])
+    nested = (opening * levels + "1" + closing * levels).encode()
+    body = BODIES[1].replace(b'"box":1', b'"box":' + nested)
+    assert body != BODIES[1]
+
+    assert verdict_of([BODIES[0], body, *BODIES[2:]]).status is Status.DISCREPANCY
+    with pytest.raises(BodyError):
+        read_envelope(body if levels > 64 else body[:-1])

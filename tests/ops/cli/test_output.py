@@ -9,6 +9,7 @@ import sys
 
 import pytest
 
+from ops.cli.ladder import print_ladder
 from ops.cli.output import UsageError, printable
 from tests.ops.cli.running import REPOSITORY
 
@@ -30,6 +31,17 @@ PRINT_RED = (
 def test_a_text_from_outside_is_one_line_and_steers_no_terminal(text: str, shown: str) -> None:
     assert printable(text) == shown
     assert str(UsageError(text)) == shown
+
+
+def test_a_recorded_text_makes_no_lines_of_its_own_in_a_verdict(capsys: pytest.CaptureFixture[str]) -> None:
+    """Or a record could write a rung `log` that is verified."""
+    forged = "x\n  log         verified"
+    finding = {"seq": 1, "event": forged, "field": forged, "recorded": forged, "recomputed": forged, "stream": forged}
+    check = {"check": "payout", "status": "discrepancy", "reason": forged, "discrepancies": [finding], **finding}
+
+    print_ladder({"round": "0" * 32, "verdict": "discrepancy", "checks": [check]})
+
+    assert len(capsys.readouterr().out.splitlines()) == 3
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from domain.log.checkpoint import COSIGNATURE, LOG, VerifierKey, cosignature, parse_note
+from domain.log.checkpoint import COSIGNATURE, LOG, Opened, VerifierKey, cosignature, parse_note
 from domain.log.trust import PinnedKey, Trust
 from domain.round.choices import Void
 from ops.evidence_file import LevelError, best_checkpoint, gather, logged, make_file, newest_checkpoint
@@ -174,6 +174,14 @@ def test_a_cosigned_checkpoint_is_preferred_to_a_newer_one(site: Site, stream: s
     site.publish(cosigned=False)
     opened = best_checkpoint(site.store, lenient, gather(site.casino.journal, made.stream))
     assert opened == newest_checkpoint(site.store, lenient) != cosigned
+
+
+def test_who_has_cosigned_the_newest_checkpoint_is_said_unasked(site: Site, stream: str) -> None:
+    """Also where the trust wants no witness."""
+    opened = newest_checkpoint(site.store, replace(TRUST, witnesses_needed=0))
+
+    assert isinstance(opened, Opened)
+    assert [each.witness for each in opened.cosigned] == ["regulator.example/w1"]
 
 
 def test_without_the_wanted_witness_there_is_no_checkpoint(site: Site) -> None:

@@ -232,6 +232,10 @@ def test_keys_are_rotated_as_the_runbook_says(site: Site, owner: Owner) -> None:
     late = site.log("keys", "compromised", old, "--last-size", "13", "--reason", "stolen")
     assert late.status == 2
     assert late.stderr == "dealproof: last size: the key has ended at size 12; it can't come to life again\n"
+    nothing = site.log("keys", "compromised", new, "--last-size", "99", "--reason", "stolen")
+    assert (nothing.status, nothing.stderr) == (
+        2, "dealproof: --last-size: 99 limits nothing: the newest checkpoint has 14 events\n"
+    )  # fmt: skip
     assert site.log("keys", "compromised", old, "--last-size", "5", "--reason", "stolen").status == 0
 
 
