@@ -53,7 +53,7 @@ def known_rulesets(journal: Journal) -> list[Ruleset]:
             continue
         try:
             ruleset = load_ruleset(bytes(msgspec.json.decode(body, type=_Published).data["document"]))
-        except (RulesetError, msgspec.DecodeError, KeyError):
+        except (RulesetError, msgspec.DecodeError, UnicodeDecodeError, RecursionError, KeyError):
             continue
         if ruleset_stream(ruleset.name) == stream:
             rulesets.append(ruleset)
