@@ -122,7 +122,9 @@ def test_an_installation_without_the_documents_says_so(monkeypatch: pytest.Monke
 def test_the_command_writes_the_archive_and_tells_its_hash(tmp_path: Path) -> None:
     output = tmp_path / "kit.zip"
 
-    result = CliRunner().invoke(handover, ["-o", str(output)], standalone_mode=False)
+    result = CliRunner().invoke(
+        handover, ["-o", str(output)], standalone_mode=False, help_option_names=["-h", "--help"]
+    )
 
     assert result.return_value == 0
     assert result.stdout == f"{sha256(output.read_bytes()).hexdigest()}  {output}\n"

@@ -919,6 +919,14 @@ def read_evidence(data: bytes) -> Object:
     if told != "dp1/evidence":
         raise Unreadable(f"evidence: format: {told!r} is not 'dp1/evidence'")
     _with_keys(value, EVIDENCE_FIELDS, "evidence")
+    for field in ("earlier", "events"):
+        if not isinstance(value[field], list):
+            raise Unreadable(f"evidence: {field}: is no list")
+    for field in ("made_at", "software"):
+        if not _is(value[field], "text"):
+            raise Unreadable(f"evidence: {field}: is no text")
+    if value["player"] is not None and not _is(value["player"], "text"):
+        raise Unreadable("evidence: player: is neither a text nor null")
     for place, each in enumerate(value["events"]):
         _with_keys(each, ("body", "position", "proof"), f"evidence: events[{place}]")
         if not _is(each["body"], "text") or not _is(each["position"], "int") or each["position"] < 1:
@@ -926,7 +934,7 @@ def read_evidence(data: bytes) -> Object:
     for place, each in enumerate(value["earlier"]):
         _hashes(_with_keys(each, ("proof", "size"), f"evidence: earlier[{place}]")["proof"])
     sizes = [each["size"] for each in value["earlier"]]
-    if not all(_is(size, "int") for size in sizes) or sizes != sorted(set(sizes)):
+    if not all(_is(size, "int") for size in sizes) or sizes != sorted(set(sizes)) or min(sizes, default=0) < 0:
         raise Unreadable("evidence: earlier: sizes are whole numbers in rising order")
     if not _is(value["round"], "hex16") or value["level"] not in ("player", "adr", "regulator"):
         raise Unreadable("evidence: round or level is none")

