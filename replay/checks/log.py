@@ -112,7 +112,6 @@ class _Placed:
             for seq, record in self._evidence.placed
             if isinstance(record.data, e.BoxPlaced)
         }
-        at = {seq: record.at for seq, record in self._evidence.placed}
         for size in sorted(self._logged.earlier.keys() - {record.data.checkpoint_size for _, record in accepted}):
             stream, words = w.receipt_stream(self._round_id), f"the wagers that name the checkpoint of {size} events"
             yield self._finding((stream, 0), w.WagersAccepted.NAME, "event", "missing", words)
@@ -124,8 +123,6 @@ class _Placed:
             yield from self._accepted_after_commitment(place, record.data)
             for wager in record.data.wagers:
                 yield from self._as_placed(place, wager, placed.get(wager.seq))
-                if wager.seq in placed and record.at != at[wager.seq]:
-                    yield self._finding(place, record.data.NAME, "at", record.at, at[wager.seq])
         for seq in sorted(placed.keys() - named):
             stream = w.receipt_stream(self._round_id)
             yield self._finding((stream, 0), w.WagersAccepted.NAME, "wagers", "missing", f"the wager of event {seq}")
