@@ -180,7 +180,7 @@ def test_a_changed_file_is_found_by_the_manifest(unpacked: Path) -> None:
     assert done.stdout == "docs/formats/deal.md: FAILED\n"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_an_installed_wheel_packs_the_same_archive(tmp_path: Path) -> None:
     """Built and unpacked as `pip install` does it, without anything of this folder in sight."""
     build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(tmp_path), str(ROOT)]

@@ -35,7 +35,7 @@ def site(migrated_database_url: str, tmp_path: Path) -> Iterator[Site]:
         yield Site(migrated_database_url, journal, keys, tmp_path)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_every_ratio_is_measured() -> None:
     command = [sys.executable, "-m", "ops.cli.main", "bench", "proof", "--quick", "--json"]
 
