@@ -30,8 +30,8 @@ OCTETS: Final = "application/octet-stream"
 FOR_EVER: Final = "public, max-age=31536000, immutable"
 NOT_LONG: Final = "public, no-cache"
 
-LARGEST_NOTE: Final = 60_000
-"""Characters; the body around it must stay below what the door lets in."""
+LONGEST_NOTE: Final = 4_096
+"""Characters of a note: the lines of the log and of one witness.  However they are spelled, they fit into a body."""
 
 STRANGERS: Final = 2
 """Bodies of unknown callers that a worker waits for at once: so many of its threads they can keep waiting, no more."""
@@ -40,7 +40,7 @@ _strangers: Final = threading.BoundedSemaphore(STRANGERS)
 
 
 class NoteBody(Schema):
-    note = fields.String(required=True, validate=validate.Length(1, LARGEST_NOTE))
+    note = fields.String(required=True, validate=validate.Length(1, LONGEST_NOTE))
 
 
 class NoteTaken(Schema):
