@@ -22,6 +22,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDFExpand
 
 from domain.deal.commitment import ROUND_ID_SIZE, check_size
 from domain.deal.commitment import commitment as commitment_of
+from ops.files import sync_folder
 
 SECRET_SIZE = 32            # bytes of every key, server seed and commitment
 NONCE_SIZE = 12             # bytes, random for each sealing
@@ -228,11 +229,7 @@ def _link_unless_present(draft: Path, path: Path) -> None:
     except FileExistsError:
         return              # another process was first: its file is the file
     if os.name == "posix":
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        sync_folder(path.parent)
 
 
 def _read_key_file(path: Path) -> bytes:

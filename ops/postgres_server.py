@@ -35,6 +35,8 @@ from urllib.parse import quote
 
 import psycopg
 
+from ops.files import sync_folder
+
 NAME = "dealproof"   # of the database and of the superuser inside the cluster
 PORT = 5432          # names the socket file; nothing listens on a network
 READY_SECONDS = 60   # covers recovery after a crash
@@ -351,7 +353,7 @@ class EmbeddedPostgres:
         if exit_status != 0:
             raise _error(self.folder, f"initdb failed: {_last_words(output)}")
         new.rename(self.cluster)
-        _sync(self.folder)   # or a power cut may undo the rename, and rows committed since go with `cluster.new`
+        sync_folder(self.folder)   # or a power cut may undo the rename, and rows committed since go with `cluster.new`
 
 
 _started: list[subprocess.Popen[bytes]] = []   # servers that this process started and has not reaped
@@ -411,14 +413,6 @@ def _is_free(path: Path) -> bool:
 
 def _open_no_link(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NOFOLLOW)
-
-
-def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _spawn(command: Sequence[str | Path], account: Account, lock: int | None,

@@ -12,7 +12,8 @@ from pathlib import Path
 import click
 
 from domain.log.checkpoint import Opened
-from ops.cli.output import UsageError, write_file
+from ops.cli.output import UsageError
+from ops.files import write_whole
 from ops.settings import Settings
 
 
@@ -63,7 +64,7 @@ def evidence(settings: Settings, round_name: str, level: str, player: str | None
             journal, gathered, log, Level(level), player, made_at=clock.now(), software=version("dealproof")
         )
     try:
-        write_file(output, file.to_bytes())
+        write_whole(output, file.to_bytes())
     except OSError as error:
         raise UsageError(f"-o: {output}: {error.strerror or type(error).__name__}") from None
     if not isinstance(opened, Opened):

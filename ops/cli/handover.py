@@ -12,7 +12,8 @@ from pathlib import Path
 
 import click
 
-from ops.cli.output import UsageError, write_file
+from ops.cli.output import UsageError
+from ops.files import write_whole
 
 
 @click.command()
@@ -31,7 +32,7 @@ def handover(output: Path) -> int:
     except KitError as error:
         raise UsageError(str(error)) from None
     archive = packed(found, f"dealproof-handover-{number}")
-    write_file(output, archive)
+    write_whole(output, archive)
     print(f"{sha256(archive).hexdigest()}  {output}")
     print(f"{len(found)} files, {len(archive):,} bytes, of version {number}", file=sys.stderr)
     return 0

@@ -8,11 +8,9 @@ from __future__ import annotations
 import codecs
 import io
 import os
-import secrets
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
 
 import msgspec
@@ -36,19 +34,6 @@ def printable(text: str) -> str:
 def write_json_line(value: object) -> None:
     """One compact JSON value on a line of stdout."""
     sys.stdout.buffer.write(msgspec.json.encode(value) + b"\n")
-
-
-def write_file(path: Path, data: bytes) -> None:
-    """Write a whole file or none: whatever goes wrong, nothing half stands under its name.  Raises OSError."""
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}.new")
-    try:
-        with draft.open("xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
 
 
 def data_console() -> Console:

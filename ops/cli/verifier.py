@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from ops.cli.output import write_file
+from ops.files import write_whole
 from ops.portable.build import verifier as built
 
 
@@ -26,6 +26,6 @@ def verifier(path: Path) -> None:
     The same version gives the same bytes; what is printed is the file's SHA-256, as `sha256sum` prints it.
     """
     data = built(version("dealproof"))
-    write_file(path, data)
+    write_whole(path, data)
     path.chmod(0o755)
     click.echo(f"{sha256(data).hexdigest()}  {path}")

@@ -16,7 +16,6 @@ from __future__ import annotations
 import fcntl
 import os
 import re
-import secrets
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -26,6 +25,7 @@ from typing import Final
 from domain.log.checkpoint import LARGEST_NOTE, MOST_SIGNATURES, Checkpoint, Note, NoteError, parse_note
 from domain.log.merkle import HASH_SIZE
 from domain.log.tiles import TILE_WIDTH, Tile, TileNodes, tiles_of
+from ops.files import read_if_there, sync_folder, write_whole
 
 KEPT_COSIGNED: Final = 100
 """Notes with cosignatures that are kept; the older ones say nothing that a newer one does not."""
@@ -234,22 +234,10 @@ class LogStore:
         return descriptor
 
     def _write(self, path: Path, data: bytes) -> set[Path]:
-        """Put a whole file in its place; gives the folders to sync, for a new one must outlive a power cut as well.
-
-        A crash leaves the old state, and perhaps a `.new` file that nobody reads.
-        """
-        draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}.new")
+        """Put a whole file in its place; gives the folders to sync, for a new one must outlive a power cut as well."""
         with _explained(path):
             path.parent.mkdir(parents=True, exist_ok=True)
-            try:
-                with draft.open("xb") as file:
-                    file.write(data)
-                    file.flush()
-                    os.fsync(file.fileno())
-                draft.replace(path)
-            except OSError:
-                draft.unlink(missing_ok=True)
-                raise
+            write_whole(path, data)
         return {parent for parent in path.parents if parent.is_relative_to(self.folder)}
 
 
@@ -280,11 +268,7 @@ def _cosigners(note: Note) -> set[tuple[str, bytes]]:
 def _read(path: Path, most: int = TILE_WIDTH * HASH_SIZE + 1) -> bytes | None:
     """A file's bytes, None where it is missing.  Raises StoreError."""
     with _explained(path):
-        try:
-            with path.open("rb") as file:
-                return file.read(most)
-        except FileNotFoundError:
-            return None
+        return read_if_there(path, most)
 
 
 def _remove(path: Path) -> None:
@@ -295,11 +279,7 @@ def _remove(path: Path) -> None:
 def _sync_folders(folders: set[Path]) -> None:
     for folder in sorted(folders):
         with _explained(folder):
-            descriptor = os.open(folder, os.O_RDONLY)
-            try:
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
+            sync_folder(folder)
 
 
 @contextmanager

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import secrets
 from base64 import b64encode
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -45,6 +44,7 @@ from domain.log.checkpoint import (
 from domain.log.merkle import ProofError, consistency_proof, root, verify_consistency
 from domain.log.tiles import TileError, TileNodes
 from domain.log.trust import PinnedKey, Trust
+from ops.files import read_if_there, sync_folder, write_whole
 from ops.keys import KeyFileError, make_key_folder, make_once
 from ops.log.ed25519 import check_signature
 from ops.log.remote import LogUnavailable, RemoteLog
@@ -136,7 +136,7 @@ def make_witness(folder: Path, name: str) -> VerifierKey:
 def read_public_key(folder: Path) -> VerifierKey:
     """The verifier key of the witness in a folder.  Raises WitnessError."""
     path = _public_file(folder)
-    data = _read(path, LONGEST_KEY)
+    data = read_if_there(path, LONGEST_KEY)
     if data is None:
         raise WitnessError(f"{path}: is missing; `dealproof witness init` makes a witness's folder")
     try:
@@ -148,7 +148,7 @@ def read_public_key(folder: Path) -> VerifierKey:
 def read_held(folder: Path, own: VerifierKey, trust: Trust) -> Seen | None:
     """The note that the witness has signed last.  Raises WitnessError where it isn't what was written."""
     path = _held_file(folder)
-    data = _read(path, LARGEST_NOTE + 1)
+    data = read_if_there(path, LARGEST_NOTE + 1)
     if data is None:
         return None
     try:
@@ -350,30 +350,7 @@ def _unless_empty(seen: Seen) -> Seen | None:
     return seen if seen.size else None
 
 
-# -- files
-
-
-def _read(path: Path, most: int) -> bytes | None:
-    try:
-        with path.open("rb") as file:
-            return file.read(most)
-    except FileNotFoundError:
-        return None
-
-
 def _write(path: Path, data: bytes) -> None:
     """Put a whole file in its place, on the disk when this returns.  A crash leaves what was there before."""
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}.new")
-    try:
-        with draft.open("xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    write_whole(path, data)
+    sync_folder(path.parent)
