@@ -145,6 +145,11 @@ def says_later(record: Record, day: str) -> bool:
     return record.body[:17] > _BEGINNING + day.encode() and record.body.startswith(_BEGINNING)
 
 
+def time_said(record: Record) -> str:
+    """The time that a canonical body begins with."""
+    return record.body[7:31].decode("ascii", "replace")
+
+
 def is_day(text: str) -> bool:
     """Whether a text is a day of the calendar as 2026-12-01."""
     if len(text) != 10 or text[4] + text[7] != "--" or not text.isascii():

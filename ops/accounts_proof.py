@@ -8,7 +8,7 @@ Not here: what is proved of events (`replay.accounts`), printing (`ops.cli.verif
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -17,20 +17,17 @@ import psycopg
 from domain.record import BodyError, Record
 from domain.round.codec import EventRecord, read
 from domain.round.events import RoundOpened
+from ops.findings import Findings
 from ops.journal import ROWS_AT_ONCE, Journal
 from ops.rulesets import known_rulesets
-from replay.accounts import EVENTS, AccountsProof, Book
+from replay.accounts import AccountsProof, Book
 from replay.evidence import by_digest
-from replay.verdict import Discrepancy, Status
+from replay.verdict import EVENTS, Discrepancy, Status
 
 Cursor = psycopg.Cursor[tuple[Any, ...]]
 
 TOLD_EVERY: Final = 10_000
 """Events between two words about the progress."""
-
-MOST_FINDINGS: Final = 10_000
-"""A journal that is wrong throughout is as wrong after these; all are counted, these are kept."""
-
 
 @dataclass(frozen=True)
 class Proof:
@@ -71,25 +68,11 @@ class Proof:
         return [*books, {**whole, "discrepancies": findings}]
 
 
-class _Findings:
-    """All are counted, the first ones kept."""
-
-    def __init__(self) -> None:
-        self.kept: list[Discrepancy] = []
-        self.count = 0
-
-    def add(self, found: Iterable[Discrepancy]) -> None:
-        for finding in found:
-            self.count += 1
-            if self.count <= MOST_FINDINGS:
-                self.kept.append(finding)
-
-
 def prove(journal: Journal, advanced: Callable[[int], None]) -> Proof:
     """Read the journal once, as it is at this moment; `advanced` hears of every so many events."""
     datastore = journal.application.recorder.datastore
     proof = AccountsProof(by_digest(known_rulesets(journal)), lambda stream, seq: _body(journal, stream, seq))
-    findings, events = _Findings(), 0
+    findings, events = Findings(), 0
     with datastore.tuples() as cursor, cursor.connection.transaction():
         cursor.execute(_ONE_MOMENT)  # an append between two statements would look like a forgery
         for position, *columns in cursor.stream(_IN_ORDER, size=ROWS_AT_ONCE):

@@ -33,11 +33,10 @@ from domain.log.merkle import (
     consistency_proof,
     inclusion_proof,
     root,
-    root_of,
     verify_consistency,
     verify_inclusion,
 )
-from domain.log.tiles import TILE_WIDTH, tiles_of
+from domain.log.tiles import TILE_WIDTH, tiles_of, top_of
 from domain.record import Record
 from domain.round.codec import decode
 from domain.round.events import RoundOpened
@@ -258,7 +257,7 @@ def made_up(folder: Path, size: int) -> LogStore:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(hashes)
             if tile.width == TILE_WIDTH:
-                tops.append(root_of([hashes[at : at + HASH_SIZE] for at in range(0, len(hashes), HASH_SIZE)]))
+                tops.append(top_of(hashes))
         below = tops
     return LogStore(folder)
 

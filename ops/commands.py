@@ -93,11 +93,17 @@ def carry_out(journal: Journal, command: Command, decide: Callable[[bool], Plan 
 
 
 def carry_out_one(
-    journal: Journal, command: Command, codec: Codec[E], stream: str, decide: Callable[[Stored | None], E | Refusal]
+    journal: Journal,
+    command: Command,
+    codec: Codec[E],
+    stream: str,
+    decide: Callable[[Stored | None], E | Refusal],
+    at: str | None = None,
 ) -> Carried | Refusal:
     """Carry out a command that leads to one event at the end of one stream, decided from the newest one there.
 
-    Time never runs backwards in the stream.  Raises what `carry_out` does.
+    `at`: the event's time, else the time of each try; it never runs backwards in the stream.  Raises what `carry_out`
+    does.
     """
 
     def plan(_: bool) -> Plan | Refusal:
@@ -105,10 +111,11 @@ def carry_out_one(
         event = decide(stored)
         if isinstance(event, Refusal):
             return event
+        moment = clock.now() if at is None else at
         if stored is None:
-            return Plan(codec.append_to(stream, None, [event], clock.now()))
-        at = max(clock.now(), codec.decode(stored.record.body).at)
-        return Plan(codec.append_to(stream, head_of(stored.record), [event], at))
+            return Plan(codec.append_to(stream, None, [event], moment))
+        moment = max(moment, codec.decode(stored.record.body).at)
+        return Plan(codec.append_to(stream, head_of(stored.record), [event], moment))
 
     return carry_out(journal, command, plan)
 

@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, TypeVar
 
-from domain.day import CODEC, DAYS, DayBegun, DayClosed, DayFold, day_after, day_of, is_day, says_later
+from domain.day import CODEC, DAYS, DayBegun, DayClosed, DayFold, day_after, day_of, is_day, says_later, time_said
 from domain.log.merkle import Nodes, root
-from domain.record import BodyError, Record
+from domain.record import BodyError
 from domain.round.refusals import Refusal
-from ops.commands import Command, Plan, carry_out, head_of, newest
+from ops.commands import Command, carry_out_one
 from ops.journal import Journal, JournalError, Stored
 from ops.log.audit import events_between
 
@@ -91,21 +91,17 @@ def _first_day(journal: Journal) -> str | None:
     first = next(events_between(journal, 1, 1), None)
     if first is None:
         return None
-    day = _day(first.record)
+    day = day_of(time_said(first.record))
     if not is_day(day):
         raise DaysUnreadable(f"event 1: says no day that could be closed: {day!r}")
     return day
-
-
-def _day(record: Record) -> str:
-    return record.body[7:17].decode("ascii", "replace")
 
 
 def _begin_day(journal: Journal, now: str, by: str) -> None:
     """Make sure that the day before has an end: an event of today.  Else one that was under way could still join it."""
     head = journal.head_position()
     [last] = events_between(journal, head, head)
-    if _day(last.record) < day_of(now):
+    if day_of(time_said(last.record)) < day_of(now):
         # A crash right after this leaves a day that has begun; the next run closes those before it.
         _append(journal, f"begin day:{day_of(now)}", DayBegun(by=by, day=day_of(now)), now)
 
@@ -122,13 +118,8 @@ def _counted(journal: Journal, day: str, previous: DayClosed | None, size: int) 
 
 def _append(journal: Journal, command_id: str, event: E, now: str) -> E:
     """Append an event to the stream of days; whoever was first under this name is answered to all."""
-
-    def plan(_: bool) -> Plan:
-        stored = newest(journal, DAYS)
-        at = now if stored is None else max(now, CODEC.decode(stored.record.body).at)
-        return Plan(CODEC.append_to(DAYS, None if stored is None else head_of(stored.record), [event], at))
-
-    carried = carry_out(journal, Command(command_id, command_id.encode(), event.by), plan)
+    command = Command(command_id, command_id.encode(), event.by)
+    carried = carry_out_one(journal, command, CODEC, DAYS, lambda _: event, at=now)
     records = [] if isinstance(carried, Refusal) else carried.records
     written = CODEC.read(records[0].body) if records else BodyError("it is not there")
     if isinstance(written, BodyError) or not isinstance(written.data, type(event)):

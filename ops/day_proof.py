@@ -20,15 +20,16 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final, NamedTuple
 
-from domain.day import CODEC, DayClosed, day_after, is_day, says_later
+from domain.day import CODEC, DayClosed, day_after, day_of, is_day, says_later, time_said
 from domain.log.checkpoint import Checkpoint
 from domain.log.merkle import leaf_hash as leaf_of
 from domain.record import CHAIN_START, BodyError, Record, leaf_hash
 from ops import bulk_verify
 from ops.bulk_verify import ROUNDS_A_RANGE, Filters, RangeDone, Tally
 from ops.day_close import newest_first
+from ops.findings import Findings
 from ops.journal import Journal, Stored
-from ops.log.audit import UNREADABLE, Findings, ProvenTiles, ReadTile, audit, events_between
+from ops.log.audit import UNREADABLE, ProvenTiles, ReadTile, audit, events_between
 from replay.day import DayProof, Manifest, ends_right, follows, read_days
 from replay.verdict import Discrepancy, Status
 
@@ -203,7 +204,7 @@ def _require_day(journal: Journal, day: str, before: DayClosed | None, own: Clos
         raise DayUnknown(f"day {day}: neither it nor the one before is closed; the last one closed is {before.day}")
     if before is None:
         first = next(events_between(journal, 1, 1), None)
-        begins = "" if first is None else first.record.body[7:17].decode("ascii", "replace")
+        begins = "" if first is None else day_of(time_said(first.record))
         if not begins:
             raise DayUnknown(f"day {day}: the journal is empty")
         if begins > day:

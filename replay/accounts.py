@@ -36,7 +36,7 @@ from domain.table import TableSettings, TableState, table_stream
 from replay.books import account_again, differences, jackpot_again, table_again, unbalanced
 from replay.evidence import Rulesets
 from replay.streams import Streams
-from replay.verdict import Discrepancy
+from replay.verdict import EVENTS, Discrepancy
 
 Lookup = Callable[[str, int], bytes | None]
 """The body of an earlier event by stream and seq."""
@@ -439,5 +439,3 @@ _OF_ROUNDS: Final = (
     a.RoundEntry, a.RoundFinished, j.JackpotFed, j.JackpotPaid, j.JackpotRestarted, j.JackpotReversed, t.RoundNumbered,
 )  # fmt: skip
 _NOWHERE: Final = _Head()
-EVENTS: Final = "dealproof.events"
-"""Where a finding lies that is of no stream."""

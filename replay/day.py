@@ -16,14 +16,11 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from domain.day import CODEC, DAYS, DayClosed, DayEvent, DayFold, day_after, is_day, says_later
+from domain.day import CODEC, DAYS, DayClosed, DayEvent, DayFold, day_after, day_of, is_day, says_later, time_said
 from domain.record import CHAIN_START, BodyError, Record, leaf_hash
 from domain.round import events as e
 from domain.round.codec import read
-from replay.verdict import Discrepancy
-
-EVENTS: Final = "dealproof.events"
-"""Where a finding lies that is of no stream."""
+from replay.verdict import EVENTS, Discrepancy
 
 
 class Manifest(NamedTuple):
@@ -51,7 +48,7 @@ class DayProof:
         found: list[Discrepancy] = []
         if record.body[:17] > self._end and says_later(record, self.day):
             found.append(_other_day(record, f"not after {self.day}"))
-        elif position == 1 and _at(record)[:10] != self.day:
+        elif position == 1 and day_of(time_said(record)) != self.day:
             found.append(_other_day(record, f"{self.day}: the first day of all is that of the first event"))
         if record.stream.startswith("round:"):
             check = _CHECKS.get(record.type)
@@ -130,12 +127,7 @@ class DayProof:
 
 
 def _other_day(record: Record, wanted: str) -> Discrepancy:
-    return Discrepancy(record.seq, record.type, "at", _at(record), wanted, record.stream)
-
-
-def _at(record: Record) -> str:
-    """The time that a canonical body begins with."""
-    return record.body[7:31].decode("ascii", "replace")
+    return Discrepancy(record.seq, record.type, "at", time_said(record), wanted, record.stream)
 
 
 def _never_opened(record: Record) -> Discrepancy:
@@ -244,7 +236,7 @@ def ends_right(manifest: Manifest, next_record: Record | None) -> list[Discrepan
     closed = manifest.closed
     if next_record is not None and says_later(next_record, closed.day):
         return []
-    said = "missing" if next_record is None else _at(next_record)
+    said = "missing" if next_record is None else time_said(next_record)
     where = f"position {closed.events.last + 1}"
     return [Discrepancy(None, where, "at", said, f"after {closed.day}, or the day ends later", EVENTS)]
 

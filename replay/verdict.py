@@ -29,6 +29,10 @@ class CheckName(StrEnum):
     LOG = "log"
 
 
+EVENTS: Final = "dealproof.events"
+"""Where a finding lies that is of no stream."""
+
+
 class Status(StrEnum):
     VERIFIED = "verified"
     DISCREPANCY = "discrepancy"

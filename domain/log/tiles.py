@@ -119,6 +119,13 @@ class TileNodes:
         return data
 
 
+def top_of(hashes: bytes) -> bytes:
+    """The hash of a complete subtree, out of all hashes of one of its levels side by side: of a full tile, say."""
+    while len(hashes) > HASH_SIZE:
+        hashes = _row_above(hashes)
+    return hashes
+
+
 def _row_above(row: bytes) -> bytes:
     """The hashes of each two of a row; a last one without a partner is no complete subtree and has none."""
     starts = range(0, len(row) - HASH_SIZE, 2 * HASH_SIZE)

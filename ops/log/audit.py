@@ -10,7 +10,7 @@ mean (`replay`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from hashlib import sha256
 from typing import Any, Final, NamedTuple
 
@@ -18,18 +18,15 @@ import msgspec
 
 from domain.log.checkpoint import Checkpoint
 from domain.log.merkle import HASH_SIZE, ProofError, root
-from domain.log.tiles import TILE_HEIGHT, TILE_WIDTH, Tile
+from domain.log.tiles import TILE_HEIGHT, TILE_WIDTH, Tile, top_of
 from domain.record import Record
+from ops.findings import Findings
 from ops.journal import Journal, Stored
 from ops.log.store import StoreError
-from replay.day import EVENTS
-from replay.verdict import Discrepancy
+from replay.verdict import EVENTS, Discrepancy
 
 TILES_AT_ONCE: Final = 16
 """4,096 events: a few megabytes in memory."""
-
-MOST_FINDINGS: Final = 10_000
-"""A range that is wrong throughout is as wrong after these; all are counted, these are kept."""
 
 UNREADABLE: Final = (StoreError, ValueError)
 """What tiles that are missing, damaged or of another tree raise."""
@@ -79,7 +76,7 @@ class ProvenTiles:
         """The hash of a complete subtree of the tree."""
         of_tile, height = divmod(level, TILE_HEIGHT)
         tile, place = divmod(index << height, TILE_WIDTH)
-        return _top(self._proven(of_tile, tile)[place * HASH_SIZE : (place + (1 << height)) * HASH_SIZE])
+        return top_of(self._proven(of_tile, tile)[place * HASH_SIZE : (place + (1 << height)) * HASH_SIZE])
 
     def root(self, size: int) -> bytes:
         """The root of the first `size` leaves."""
@@ -95,7 +92,7 @@ class ProvenTiles:
         hashes = self._whole(Tile(level, index, TILE_WIDTH))
         above, place = divmod(index, TILE_WIDTH)
         wanted = self._proven(level + 1, above)[place * HASH_SIZE : (place + 1) * HASH_SIZE]
-        if _top(hashes) != wanted:
+        if top_of(hashes) != wanted:
             raise ProofError(f"{Tile(level, index, TILE_WIDTH).path()}: is not in the tree of the checkpoint")
         self._path[level] = index, hashes
         return hashes
@@ -113,14 +110,6 @@ class ProvenTiles:
         if len(hashes) != tile.width * HASH_SIZE:
             raise ProofError(f"{tile.path()}: has {len(hashes)} bytes, not {tile.width * HASH_SIZE}")
         return hashes
-
-
-def _top(hashes: bytes) -> bytes:
-    """The hash of a complete subtree from those of one level in it."""
-    while len(hashes) > HASH_SIZE:
-        pairs = range(0, len(hashes), 2 * HASH_SIZE)
-        hashes = b"".join([sha256(b"\x01" + hashes[at : at + 2 * HASH_SIZE]).digest() for at in pairs])
-    return hashes
 
 
 # -- the audit
@@ -155,20 +144,6 @@ def audit(
         if tiles is not None:
             findings.add(_against_log(tiles, begin, end, rows))
     return Audit(findings.kept, findings.count, checked)
-
-
-class Findings:
-    """All are counted, the first ones kept."""
-
-    def __init__(self) -> None:
-        self.kept: list[Discrepancy] = []
-        self.count = 0
-
-    def add(self, found: Iterable[Discrepancy]) -> None:
-        for finding in found:
-            self.count += 1
-            if self.count <= MOST_FINDINGS:
-                self.kept.append(finding)
 
 
 def _against_log(tiles: ProvenTiles, first: int, last: int, rows: Sequence[Row]) -> list[Discrepancy]:

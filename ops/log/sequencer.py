@@ -33,7 +33,7 @@ import msgspec
 from domain.log.checkpoint import Checkpoint, NoteError, open_checkpoint, signed_by_log
 from domain.log.events import KeyUse, LogKeyError, keys_of
 from domain.log.merkle import EMPTY_ROOT, HASH_SIZE, leaf_hash, node_hash, root, root_of
-from domain.log.tiles import TILE_HEIGHT, TILE_WIDTH, Tile
+from domain.log.tiles import TILE_HEIGHT, TILE_WIDTH, Tile, top_of
 from domain.log.trust import PinnedKey, Trust
 from ops import clock
 from ops.journal import Journal, JournalUnavailable
@@ -288,7 +288,7 @@ class Sequencer:
         nodes = self._store.nodes(edge.size)
         for tile in {*self._filled, *edge.last_full_tiles()}:
             above = Tile(tile.level + 1, tile.index // TILE_WIDTH, TILE_WIDTH)
-            if root_of(_split(self._store.read_tile(tile))) != nodes(TILE_HEIGHT * above.level, tile.index):
+            if top_of(self._store.read_tile(tile)) != nodes(TILE_HEIGHT * above.level, tile.index):
                 where = self._store.folder / tile.path()
                 raise LogDamaged(f"{where}: does not hash to what level {above.level} of the tiles has of it")
         if edge.size and root(edge.size, nodes) != edge.root():
@@ -300,7 +300,7 @@ class Sequencer:
         for tile, hashes in above:
             for place, known in enumerate(_split(hashes), tile.index * TILE_WIDTH):
                 below = Tile(tile.level - 1, place, TILE_WIDTH)
-                if root_of(_split(self._store.read_tile(below))) != known:
+                if top_of(self._store.read_tile(below)) != known:
                     return tile
         return lowest[0]
 

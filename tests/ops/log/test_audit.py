@@ -226,7 +226,7 @@ def test_an_end_that_was_cut_off_is_missed_by_the_audit_of_another_range(
 def test_only_so_many_findings_are_kept(
     journal: Journal, owner: Owner, tiles: Tiles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ops.log.audit.MOST_FINDINGS", 10)
+    monkeypatch.setattr("ops.findings.MOST_FINDINGS", 10)
     owner.execute("update dealproof.events set state = state || ' '")
 
     done = whole(journal, tiles)
