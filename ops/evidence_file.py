@@ -56,7 +56,8 @@ def gather(journal: Journal, stream: str, level: Level = Level.REGULATOR, player
     """Everything that a file of this level holds.  Raises LevelError for a player who has no box in the round."""
     found = list(PostingsReader(journal).read_rounds(stream, stream))
     bodies, postings = (found[0][1], found[0][2]) if found else ([], None)
-    players = {event.player for event in _events(bodies) if isinstance(event, e.BoxPlaced)}
+    events = _events(bodies)
+    players, opened = {event.player for event in events if isinstance(event, e.BoxPlaced)}, _opening(events)
     if level is Level.PLAYER and player not in players:
         names = ", ".join(sorted(players)) or "nobody"
         raise LevelError(f"--player: {player} has no box in this round; there is {names}")
@@ -65,10 +66,11 @@ def gather(journal: Journal, stream: str, level: Level = Level.REGULATOR, player
     if level is Level.REGULATOR:
         streams.append(access_stream(round_id))
     if level is Level.PLAYER and postings is not None and player is not None:
-        postings = _of_player(postings, bodies, player)
+        postings = _of_player(postings, opened, player)
     reader = _Reader(journal)
     placed = dict(reader.streams(streams))
-    placed |= dict(reader.table(bodies, stream))
+    if opened is not None:
+        placed |= dict(reader.table(opened.table, stream))
     placed |= dict(reader.postings(postings))
     return Gathered(stream, bodies, postings, sorted(placed.items()))
 
@@ -170,15 +172,14 @@ def _earlier(gathered: Gathered, size: int, nodes: Nodes) -> Iterable[tuple[int,
             yield earlier, consistency_proof(earlier, size, nodes)
 
 
-def _of_player(postings: Postings, bodies: Sequence[bytes], player: str) -> Postings:
-    opened = next((event for event in _events(bodies) if isinstance(event, e.RoundOpened)), None)
+def _of_player(postings: Postings, opened: e.RoundOpened | None, player: str) -> Postings:
     own = "" if opened is None else account_stream(opened.currency, player)
     kept = {name: rows for name, rows in postings.streams.items() if name == own or name.startswith("jackpot:")}
     return Postings(postings.table, kept, frozenset({player}))
 
 
 def _document(journal: Journal, bodies: Sequence[bytes]) -> msgspec.Raw:
-    opened = next((event for event in _events(bodies) if isinstance(event, e.RoundOpened)), None)
+    opened = _opening(_events(bodies))
     ruleset = None if opened is None else by_digest(known_rulesets(journal)).get(opened.ruleset_digest)
     document = None if ruleset is None else ruleset.document
     return msgspec.Raw(msgspec.json.encode(document, order="sorted"))
@@ -187,6 +188,10 @@ def _document(journal: Journal, bodies: Sequence[bytes]) -> msgspec.Raw:
 def _events(bodies: Iterable[bytes]) -> list[e.RoundEvent]:
     records = [read(body) for body in bodies]
     return [record.data for record in records if not isinstance(record, BodyError)]
+
+
+def _opening(events: Iterable[e.RoundEvent]) -> e.RoundOpened | None:
+    return next((event for event in events if isinstance(event, e.RoundOpened)), None)
 
 
 def _texts(proof: Sequence[bytes] | None) -> list[str] | None:
@@ -203,13 +208,10 @@ class _Reader:
         """Every event of these streams."""
         return [(position, body) for position, body in self._rows(_STREAMS, (list(names),))]
 
-    def table(self, bodies: Sequence[bytes], stream: str) -> Iterable[tuple[int, bytes]]:
+    def table(self, table: str, stream: str) -> Iterable[tuple[int, bytes]]:
         """The event that numbers the round and the one that has the settings it was opened under."""
-        opened = next((event for event in _events(bodies) if isinstance(event, e.RoundOpened)), None)
-        if opened is None:
-            return
         mention = f'"round":"{stream.removeprefix("round:")}"'.encode()
-        name = table_stream(opened.table)
+        name = table_stream(table)
         for position, body in self._rows(_NUMBERED, (stream, BEHIND, name, mention)):
             yield position, body
             record = t.CODEC.read(body)

@@ -280,8 +280,10 @@ class Floor:
         return records
 
     def _covering(self, command: Command, stream: str) -> Checkpoint | None:
-        opening = self.journal.read_event(stream, 0) if _ROUND.fullmatch(stream) else None
-        if self._receipts is None or opening is None:
+        if self._receipts is None or not _ROUND.fullmatch(stream):
+            return None
+        opening = self.journal.read_event(stream, 0)
+        if opening is None:
             return None
         try:
             return self._receipts.covering(opening.position)
