@@ -9,6 +9,11 @@ Not here: the types of the fields (each reader has its own).
 from __future__ import annotations
 
 import json
+from typing import TypeVar
+
+import msgspec
+
+T = TypeVar("T")
 
 
 class StrictJsonError(ValueError):
@@ -34,6 +39,30 @@ def require_strict_json(text: str | bytes) -> None:
         raise StrictJsonError("a number has too many digits") from None
     except RecursionError:
         raise StrictJsonError("not JSON: nested too deeply") from None
+
+
+def read_tagged(data: bytes, tag: str, decoder: msgspec.json.Decoder[T]) -> T:
+    """A file of ours that says in `format` what it is.  Raises StrictJsonError, with the reason on one line."""
+    try:
+        require_strict_json(data)
+        told = _TAGGED.decode(data).format
+        if told == tag:
+            return decoder.decode(data)
+    except (StrictJsonError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise StrictJsonError(one_line(error)) from None
+    raise StrictJsonError(f"format: {told[:80]!r} is not {tag!r}, which is what this program reads")
+
+
+def one_line(error: Exception) -> str:
+    """What a decoder says: it quotes a field that it doesn't know, line feeds and all."""
+    return " ".join(str(error).split())[:300]
+
+
+class _Tagged(msgspec.Struct):
+    format: str
+
+
+_TAGGED = msgspec.json.Decoder(_Tagged)
 
 
 class _NoNumber(str):

@@ -36,12 +36,13 @@ from domain.ruleset import Ruleset
 from domain.rulesets import released_rulesets
 from ops import clock
 from ops.bench_append import append_ratio
-from ops.bulk_verify import Filters, Manifest, RangeDone, verify_all
+from ops.bulk_verify import Filters, Manifest, RangeDone, Tally, verify_all
 from ops.database import migrate
 from ops.journal import Journal
 from ops.postgres_server import EmbeddedPostgres
 from ops.simulation import Seat, steps
 from replay.evidence import by_digest
+from replay.verdict import Status
 from replay.verify_round import verify_round
 
 Stored = tuple[str, list[bytes]]
@@ -188,8 +189,8 @@ def from_database(url: str, repeats: int = 5) -> dict[str, Measure]:
         for _ in range(repeats):
             for name, turn in (
                 ("memory", memory),
-                ("one worker", lambda: _bulk(journal, url, 1)),
-                ("two workers", lambda: _bulk(journal, url, 2)),
+                ("one worker", lambda: bulk(journal, url, 1)),
+                ("two workers", lambda: bulk(journal, url, 2)),
             ):
                 start = time.perf_counter()
                 turn()
@@ -202,10 +203,18 @@ def from_database(url: str, repeats: int = 5) -> dict[str, Measure]:
     }
 
 
-def _bulk(journal: Journal, url: str, workers: int) -> None:
+def bulk(journal: Journal, url: str, workers: int) -> int:
+    """Verify everything, and give how many rounds that were.  Raises AssertionError where one is not verified."""
+    tally = Tally()
+
+    def done(finished: RangeDone) -> None:
+        _must_be_clean(finished)
+        tally.add(finished)
+
     with tempfile.TemporaryDirectory() as folder:
         run = Manifest.open(Path(folder), journal, Filters(), "bench", afresh=True)
-        verify_all(journal, url, Filters(), workers=workers, every_verdict=False, manifest=run, done=_must_be_clean)
+        verify_all(journal, url, Filters(), workers=workers, every_verdict=False, manifest=run, done=done)
+    return tally.counts[Status.VERIFIED]
 
 
 def _must_be_clean(done: RangeDone) -> None:
@@ -223,7 +232,7 @@ def _peak_memory(url: str) -> int:
 def verify_and_print_peak(url: str) -> None:
     """What the subprocess of `_peak_memory` runs."""
     with Journal.open(url) as journal:
-        _bulk(journal, url, 1)
+        bulk(journal, url, 1)
     print(_high_water_mark())
 
 

@@ -44,8 +44,7 @@ from domain.rulesets import released_rulesets
 from ops import clock
 from ops.bench_api_load import Load, Turn
 from ops.bench_append import append_ratio
-from ops.bench_core import Measure, fill, scratch_server, simulated
-from ops.bulk_verify import Filters, Manifest, Tally, verify_all
+from ops.bench_core import Measure, bulk, fill, scratch_server, simulated
 from ops.database import migrate
 from ops.day_close import close_days
 from ops.day_proof import prove_day, verify_rounds
@@ -338,14 +337,14 @@ def day_over_bulk(days: Days, turns: int) -> Measure:
     `audit_s`: of the day's seconds those of the pass over the log; the rest verifies its rounds.  `…_cpu_s`: CPU time
     of this process, in which waiting for PostgreSQL and for a core is not.
     """
-    proved, bulk, audits = list[Pass](), list[Pass](), list[float]()
+    proved, plainly, audits = list[Pass](), list[Pass](), list[float]()
     gc.collect()
     gc.freeze()
     for _ in range(turns):
-        bulk.append(_timed_pass(partial(_bulk, days.site)))
+        plainly.append(_timed_pass(partial(bulk, days.site.journal, days.site.url, 1)))
         proved.append(_timed_pass(partial(_proved, days, audits)))
     gc.unfreeze()
-    day, plain = min(proved), min(bulk)
+    day, plain = min(proved), min(plainly)
     if day.rounds != plain.rounds:
         raise AssertionError(f"{day.rounds} rounds in the days, {plain.rounds} in the journal")
     parts = {
@@ -354,7 +353,7 @@ def day_over_bulk(days: Days, turns: int) -> Measure:
         "rounds": day.rounds,
         "audit_s": min(audits),
         "day_cpu_s": min(each.cpu for each in proved),
-        "bulk_cpu_s": min(each.cpu for each in bulk),
+        "bulk_cpu_s": min(each.cpu for each in plainly),
     }
     return Measure(plain.seconds / day.seconds, parts)
 
@@ -388,13 +387,3 @@ def _proved(days: Days, audits: list[float]) -> int:
         rounds += report.tally.counts[Status.VERIFIED]
     audits.append(audit)
     return rounds
-
-
-def _bulk(site: Site) -> int:
-    tally = Tally()
-    with tempfile.TemporaryDirectory() as folder:
-        manifest = Manifest.open(Path(folder), site.journal, Filters(), BY, afresh=True)
-        verify_all(
-            site.journal, site.url, Filters(), workers=1, every_verdict=False, manifest=manifest, done=tally.add
-        )  # fmt: skip
-    return tally.counts[Status.VERIFIED]

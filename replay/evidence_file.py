@@ -28,7 +28,7 @@ from domain.round import events as e
 from domain.round.codec import read
 from domain.ruleset import Ruleset, RulesetError, load_ruleset
 from domain.rulesets import released_rulesets
-from domain.strict_json import StrictJsonError, require_strict_json
+from domain.strict_json import StrictJsonError, read_tagged
 from replay.evidence import by_digest
 from replay.logged import Entry, LogEvidence, Logged, Unlogged, Untrusted
 from replay.postings import Postings, Row, Table
@@ -91,14 +91,9 @@ def read_evidence(data: bytes) -> EvidenceFile:
     if len(data) > LARGEST_FILE:
         raise EvidenceError(f"evidence: {len(data)} bytes are more than the {LARGEST_FILE} that a file may have")
     try:
-        require_strict_json(data)
-        told = _FORMAT.decode(data).format
-        if told != FORMAT:
-            raise EvidenceError(f"evidence: format: {told[:80]!r} is not {FORMAT!r}, which is what this program reads")
-        file = _FILE.decode(data)
-    except (StrictJsonError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        # The decoder quotes a field that it doesn't know, line feeds and all.
-        raise EvidenceError(f"evidence: {' '.join(str(error).split())[:300]}") from None
+        file = read_tagged(data, FORMAT, _FILE)
+    except StrictJsonError as error:
+        raise EvidenceError(f"evidence: {error}") from None
     _require_sense(file)
     return file
 
@@ -247,16 +242,11 @@ def _require_sense(file: EvidenceFile) -> None:
         raise EvidenceError("evidence: earlier: sizes are whole numbers in rising order, each once")
 
 
-class _Format(msgspec.Struct):
-    format: str
-
-
 class _Frame(msgspec.Struct):
     seq: int
     stream: str
 
 
-_FORMAT: Final = msgspec.json.Decoder(_Format)
 _FILE: Final = msgspec.json.Decoder(EvidenceFile)
 _FRAME: Final = msgspec.json.Decoder(_Frame)
 _ENCODER: Final = msgspec.json.Encoder(order="sorted")

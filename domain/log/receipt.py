@@ -18,6 +18,7 @@ import msgspec
 from domain.log.checkpoint import KEY_ID_SIZE, SIGNATURE_SIZE, Sign, SignatureCheck, VerifierKey
 from domain.log.trust import Trust
 from domain.record import LARGEST_INTEGER, is_record_text
+from domain.strict_json import one_line
 
 TAG: Final = "dpr1"
 LABEL: Final = b"dp1/receipt\0"
@@ -86,8 +87,7 @@ def _read(body: bytes) -> Receipt:
     try:
         receipt = _DECODER.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        # The decoder quotes a field that it doesn't know, line feeds and all.
-        raise ReceiptError(f"receipt: {' '.join(str(error).split())[:300]}") from None
+        raise ReceiptError(f"receipt: {one_line(error)}") from None
     if _ENCODER.encode(receipt) != body:
         raise ReceiptError("receipt: its JSON is not canonical")
     for field, digits in (("checkpoint_root", 64), ("commitment", 64), ("ruleset_digest", 64), ("round", 32)):

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple, Self
 import msgspec
 
 from domain.log.checkpoint import COSIGNATURE, KEY_SIZE, LARGEST_SIZE, LOG, NoteError, VerifierKey
-from domain.strict_json import StrictJsonError, require_strict_json
+from domain.strict_json import StrictJsonError, read_tagged
 
 FORMAT: Final = "dp1/trust"
 LARGEST_FILE: Final = 1024 * 1024
@@ -68,14 +68,9 @@ class Trust:
         if len(data) > LARGEST_FILE:
             raise TrustError(f"{len(data)} bytes are more than {LARGEST_FILE}")
         try:
-            require_strict_json(data)
-            told = _FORMAT.decode(data).format
-            if told != FORMAT:
-                raise TrustError(f"format: {told[:80]!r} is not {FORMAT!r}, which is what this program reads")
-            file = _FILE.decode(data)
-        except (StrictJsonError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            # The decoder quotes a field that it doesn't know, line feeds and all.
-            raise TrustError(" ".join(str(error).split())[:300]) from None
+            file = read_tagged(data, FORMAT, _FILE)
+        except StrictJsonError as error:
+            raise TrustError(str(error)) from None
         trust = cls(
             origin=file.origin,
             log_keys=_read("log_keys", file.log_keys, LOG),
@@ -102,11 +97,6 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     witnesses_needed: int
 
 
-class _Format(msgspec.Struct):
-    format: str
-
-
-_FORMAT: Final = msgspec.json.Decoder(_Format)
 _FILE: Final = msgspec.json.Decoder(_File)
 
 
