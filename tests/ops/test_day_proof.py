@@ -25,7 +25,7 @@ from ops.log.audit import events_between
 from replay.verdict import Discrepancy, Status
 from tests.conftest import _database as new_database
 from tests.ops.logged import Tiles, tiles_of
-from tests.ops.played import Owner
+from tests.ops.played import Owner, close_ranks
 from tests.ops.played_days import play_days
 from tests.ops.test_day_close import closed_by, nodes_of
 
@@ -241,14 +241,20 @@ def round_on(journal: Journal, day: DayClosed) -> Stored:
     return openings(journal, day.events.first, day.events.last)[0]
 
 
+def take_round_out(journal: Journal, owner: Owner, day: DayClosed) -> tuple[Stored, list[Stored]]:
+    """A round of the day, with all that mentions it and all rows: its opening, and everything that went."""
+    gone = round_on(journal, day)
+    everything = of_round(journal, gone.record.stream)
+    take_out(owner, everything)
+    forget(owner, gone.record.stream)
+    return gone, everything
+
+
 def test_a_round_that_is_taken_out_with_all_that_mentions_it_is_missed(
     journal: Journal, owner: Owner, tiles: Tiles, busy: DayClosed
 ) -> None:
     """Position by position; its number too, and the manifest knows of it."""
-    gone = round_on(journal, busy)
-    everything = of_round(journal, gone.record.stream)
-    take_out(owner, everything)
-    forget(owner, gone.record.stream)
+    gone, everything = take_round_out(journal, owner, busy)
 
     report = proved(journal, tiles, busy.day)
 
@@ -262,17 +268,8 @@ def test_a_round_that_is_taken_out_with_all_that_mentions_it_is_missed(
 def test_a_round_that_is_taken_out_and_the_ranks_closed_is_missed(
     journal: Journal, owner: Owner, tiles: Tiles, busy: DayClosed
 ) -> None:
-    gone = round_on(journal, busy)
-    everything = of_round(journal, gone.record.stream)
-    take_out(owner, everything)
-    forget(owner, gone.record.stream)
-    owner.execute("alter table dealproof.events drop constraint events_position")
-    owner.execute("""
-        update dealproof.events as event set notification_id = dense.position
-        from (select originator_id, originator_version, row_number() over (order by notification_id) as position
-              from dealproof.events) as dense
-        where event.originator_id = dense.originator_id and event.originator_version = dense.originator_version
-    """)
+    _, everything = take_round_out(journal, owner, busy)
+    close_ranks(owner)
 
     report = proved(journal, tiles, busy.day)
 

@@ -26,7 +26,7 @@ from ops.log.store import LogStore
 from tests.conftest import _database as new_database
 from tests.ops.cli.running import Ran, dealproof
 from tests.ops.logged import ORIGIN, tiles_of
-from tests.ops.played import Owner
+from tests.ops.played import Owner, close_ranks
 from tests.ops.played_days import play_days
 from tests.ops.test_day_close import closed_by
 
@@ -255,13 +255,7 @@ def test_a_round_that_is_wrong_makes_the_day_wrong(
     owner.execute("delete from dealproof.events where originator_id = %s", (DAYS,))
     owner.execute("alter table dealproof.commands disable trigger user")
     owner.execute("delete from dealproof.commands where command_id like '% day:%'")
-    owner.execute("alter table dealproof.events drop constraint events_position")
-    owner.execute("""
-        update dealproof.events as event set notification_id = dense.position
-        from (select originator_id, originator_version, row_number() over (order by notification_id) as position
-              from dealproof.events) as dense
-        where event.originator_id = dense.originator_id and event.originator_version = dense.originator_version
-    """)
+    close_ranks(owner)
     closed_by(journal, f"{day_after(days[-1])}T00:00:00.000Z")
     site.publish()
 

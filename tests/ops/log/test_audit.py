@@ -10,7 +10,6 @@ from functools import cache
 from hashlib import sha256
 from typing import LiteralString
 
-import psycopg
 import pytest
 
 from domain.log.merkle import ProofError, leaf_hash, root_of
@@ -30,20 +29,6 @@ def played_template(server_url: str, migrated_template: str) -> Iterator[str]:
     """A database with thirty true rounds, some eight hundred events, to be copied."""
     with played_database(server_url, migrated_template, ROUNDS) as name:
         yield name
-
-
-@pytest.fixture
-def journal(url: str) -> Iterator[Journal]:
-    with Journal.open(url) as journal:
-        yield journal
-
-
-@pytest.fixture
-def owner(url: str) -> Iterator[Owner]:
-    """Who has the whole server, and so gets around the triggers."""
-    with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute("alter table dealproof.events disable trigger user")
-        yield connection
 
 
 @pytest.fixture
