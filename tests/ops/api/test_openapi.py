@@ -12,22 +12,20 @@ import os
 import re
 import subprocess
 import sys
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from io import BytesIO
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
-from waitress.server import create_server
 from werkzeug.exceptions import HTTPException
 
 from domain.access import Role
 from ops.api.roles import ROLES
 from ops.api_keys import new_nonce, sign
+from tests.http import served
 from tests.ops.api.houses import House
 from tests.ops.api.test_sight import GAME
 
@@ -96,18 +94,6 @@ class Signing:
         return self.house.keys[min(roles)]
 
 
-@contextmanager
-def served(house: House) -> Iterator[str]:
-    """The house on a port, in threads of this process."""
-    server = create_server(Signing(house), host="127.0.0.1", port=0, threads=4)
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.effective_port}"
-    finally:
-        server.close()
-
-
 def schemathesis(house: House, folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
     """A whole run of schemathesis against a house in which something goes on."""
     rounds = [house.open_round(GAME), house.dealt(table=GAME), house.dealt(table="five-card-poker"), house.ended()]
@@ -116,7 +102,7 @@ def schemathesis(house: House, folder: Path, *options: str) -> subprocess.Comple
     tables, rulesets = ["russian-poker", GAME, "five-card-poker"], ["russian-poker@1", f"{GAME}@1"]
     lists = {"rounds": rounds, "tables": tables, "rulesets": rulesets, "keys": keys}
     config.write_text(CONFIG.format(**{name: json.dumps(values) for name, values in lists.items()}))
-    with served(house) as address:
+    with served(Signing(house)) as address:
         command = [sys.executable, "-m", "schemathesis.cli", "--config-file", str(config), "run",
                    f"{address}/v1/openapi.json",
                    "--header", f"Authorization: {MARKER}", "--checks", "all", "--mode", "all", "--no-color",

@@ -5,16 +5,14 @@ from __future__ import annotations
 import contextlib
 import io
 import re
-import threading
 from pathlib import Path
-
-from waitress.server import create_server
 
 from domain.access import Role
 from domain.round.refusals import RefusalCode
 from ops.api.app import table_of_routes
 from ops.api.problems import _HTTP, status_of
 from ops.api_keys import DenialCode
+from tests.http import served
 from tests.ops.api.houses import House
 
 REPOSITORY = Path(__file__).parents[3]
@@ -50,16 +48,10 @@ def test_the_page_has_every_code_under_its_status() -> None:
 
 def test_the_example_of_the_page_runs(new_house: House) -> None:
     """Word for word, over HTTP."""
-    server = create_server(new_house.app, host="127.0.0.1", port=0)
-    threading.Thread(target=server.run, daemon=True).start()
     example = part("example: round").removeprefix("```python\n").removesuffix("```\n")
-    names = {
-        "address": f"http://127.0.0.1:{server.effective_port}",
-        "game_server_key": new_house.keys[Role.GAME_SERVER],
-    }
-    with contextlib.redirect_stdout(io.StringIO()) as said:
+    with served(new_house.app) as address, contextlib.redirect_stdout(io.StringIO()) as said:
+        names = {"address": address, "game_server_key": new_house.keys[Role.GAME_SERVER]}
         exec(compile(example, "docs/api.md", "exec"), names)
-    server.close()
 
     first, money, seed = said.getvalue().splitlines()
     assert re.fullmatch(r"1 [0-9a-f]{64}", first) and re.fullmatch("[0-9a-f]{64}", seed)

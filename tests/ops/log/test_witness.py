@@ -26,7 +26,6 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-from waitress.server import create_server
 
 from domain.log.checkpoint import (
     COSIGNATURE,
@@ -67,6 +66,7 @@ from ops.log.witness import (
     make_witness,
     open_witness,
 )
+from tests.http import served
 from tests.ops.cli.running import REPOSITORY, Ran, command, dealproof
 from tests.ops.floor.casino import KEY
 from tests.ops.log.logged import ORIGIN, insert, key_at, sequencer
@@ -1038,11 +1038,9 @@ def test_the_real_log_is_witnessed(journal: Journal, owner: Owner, tmp_path: Pat
     public = PublicLog(LogStore(tmp_path / "log"), trust_file)
     data_key = DataKey("fedcba9876543210", bytes(32))
     app = create_app(Floor(journal, KEY), Gatekeeper(journal, 1000), lambda: data_key, public)
-    server = create_server(app, host="127.0.0.1", port=0)
-    threading.Thread(target=server.run, daemon=True).start()
-    log = RemoteLog(f"http://127.0.0.1:{server.effective_port}")
 
-    with open_witness(folder, trust, lambda: NOW) as witness:
+    with served(app) as address, open_witness(folder, trust, lambda: NOW) as witness:
+        log = RemoteLog(address)
         assert witness.look(log) == Look(Did.EMPTY)
         for first, last in ((1, 10), (11, 600), (601, 601), (602, 1500)):
             insert(owner, first, last)
