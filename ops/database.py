@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 SCHEMA: Final = "dealproof"
 APP_ROLE: Final = "dealproof_app"
 READER_ROLE: Final = "dealproof_reader"
+PROJECTOR_ROLE: Final = "dealproof_projector"
 
 CONNECT_SECONDS: Final = 10
 
@@ -37,7 +38,7 @@ class DatabaseUnavailable(Exception):
 
 def connect(url: str, role: str = APP_ROLE) -> psycopg.Connection[tuple[Any, ...]]:
     """Open an autocommit connection, under `role` where the login user may take it.  Raises DatabaseUnavailable."""
-    with _explained(url):
+    with explained(url):
         connection = psycopg.connect(connection_text(url), autocommit=True)
         take_role(connection, role)
     return connection
@@ -80,13 +81,13 @@ def migrate(url: str) -> None:
     """Bring the database to the newest revision.  May run in several processes at once.  Raises DatabaseUnavailable."""
     if is_migrated(url):
         return
-    with _explained(url):
+    with explained(url):
         _upgrade(url)
 
 
 def is_migrated(url: str) -> bool:
     """Whether the database stands at the newest revision that this program knows.  Raises DatabaseUnavailable."""
-    with connect(url) as connection, _explained(url):
+    with connect(url) as connection, explained(url):
         if connection.execute("select to_regclass('dealproof.alembic_version')").fetchone() == (None,):
             return False
         revisions = connection.execute("select version_num from dealproof.alembic_version").fetchall()
@@ -139,7 +140,8 @@ def _alembic_config(output: io.StringIO) -> Config:
 
 
 @contextmanager
-def _explained(url: str) -> Iterator[None]:
+def explained(url: str) -> Iterator[None]:
+    """Whatever the database raises becomes one line with its address: DatabaseUnavailable."""
     try:
         yield
     except psycopg.Error as error:

@@ -1,4 +1,4 @@
-"""What can be looked up: balances, histories, reports, each computed from the journal and rebuilt from it at will.
+"""What can be looked up: balances, histories, sums, each computed from the journal and rebuilt from it at will.
 
-None is here yet.  Not here, ever: judging whether an event is true (`replay`), writing events (`ops.journal`).
+Not here, ever: judging whether an event is true (`replay`), writing events (`ops.journal`), reports (`ops.reports`).
 """

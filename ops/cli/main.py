@@ -34,6 +34,7 @@ _COMMANDS: Final = {
     "keys": "ops.cli.keys:keys",
     "log": "ops.cli.log:log",
     "play": "ops.cli.play:play",
+    "project": "ops.cli.project:project",
     "receipt": "ops.cli.receipt:receipt",
     "rng": "ops.cli.dump:rng",
     "rounds": "ops.cli.rounds:rounds",
@@ -141,8 +142,9 @@ def _mendable(error: Exception) -> bool:
     names = {
         "ApiProblem", "ApiUnavailable", "DatabaseUnavailable", "DayUnknown", "DrillError", "EnvelopeMismatch",
         "EvidenceError", "JournalError", "KeyFileError", "LevelError", "LogKeyError", "LogUnavailable", "NoteError",
-        "PostgresServerError", "ReceiptError", "RulesetError", "RunningAlready", "ScenarioError", "SealError",
-        "ServerFailed", "SimulationError", "StoreError", "TrustError", "UnknownRound", "WitnessError", "WorkerLost",
+        "PostgresServerError", "ProjectionMissing", "ReceiptError", "ReconcileError", "ReportError", "RulesetError",
+        "RunningAlready", "ScenarioError", "SealError", "ServerFailed", "SimulationError", "StoreError", "TrustError",
+        "UnknownRound", "VersionOther", "WitnessError", "WorkerLost",
     }  # fmt: skip
     # By name, so that a command that needs no database does not import its driver.
     return any(kind.__name__ in names for kind in type(error).__mro__)

@@ -13,7 +13,7 @@ from ops.cli.output import progress_console
 
 @contextmanager
 def progress(title: str, total: int) -> Iterator[Callable[..., None]]:
-    """A bar of `total` steps; the function given moves it on by one or by so many."""
+    """A bar of `total` steps; the function given moves it on by one or by so many, and may set another total."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     console = progress_console()
@@ -21,7 +21,7 @@ def progress(title: str, total: int) -> Iterator[Callable[..., None]]:
     with Progress(*columns, console=console, disable=not console.is_terminal, refresh_per_second=5) as bar:
         task = bar.add_task(title, total=total)
 
-        def advance(steps: int = 1) -> None:
-            bar.advance(task, steps)
+        def advance(steps: int = 1, total: int | None = None) -> None:
+            bar.update(task, advance=steps, total=total)
 
         yield advance

@@ -3,8 +3,9 @@
     dealproof_owner     owns schema, tables and function; nobody logs in as it
     dealproof_app       reads all, appends through the function, adds wrapped data keys
     dealproof_reader    reads all
+    dealproof_projector reads the journal, makes and fills the tables of the projections
 
-An administrator grants the last two to the login users of the installation.
+An administrator grants the last three to the login users of the installation.
 
 Not here: rights on tables (`versions/`).
 """
@@ -20,7 +21,7 @@ do $body$
 declare
     name text;
 begin
-    foreach name in array array['dealproof_owner', 'dealproof_app', 'dealproof_reader'] loop
+    foreach name in array array['dealproof_owner', 'dealproof_app', 'dealproof_reader', 'dealproof_projector'] loop
         if not exists (select from pg_catalog.pg_roles where rolname = name) then
             begin
                 execute 'create role ' || name || ' nologin';
@@ -47,7 +48,10 @@ $body$
 
 CREATE_SCHEMA: Final = "create schema if not exists dealproof authorization dealproof_owner"
 
+# What can be made again lies apart from what can't.
+CREATE_PROJECTIONS: Final = "create schema if not exists projections authorization dealproof_owner"
+
 # Everything that follows, Alembic's own table too, belongs to the owner, whom nobody can log in as.
 BECOME_OWNER: Final = "set local role dealproof_owner"
 
-BEFORE_MIGRATIONS: Final = (CREATE_ROLES, JOIN_OWNER, CREATE_SCHEMA, BECOME_OWNER)
+BEFORE_MIGRATIONS: Final = (CREATE_ROLES, JOIN_OWNER, CREATE_SCHEMA, CREATE_PROJECTIONS, BECOME_OWNER)
