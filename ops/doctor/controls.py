@@ -23,11 +23,11 @@ class Control(NamedTuple):
 ROLES: Final = Control(
     name="roles",
     looks_at=(
-        "Nobody can log in as dealproof_owner. None of dealproof_owner, dealproof_app and dealproof_reader is a "
-        "superuser, creates roles or databases, bypasses row security, replicates, or is a member of another role. No "
-        "role writes beside all grants (pg_write_all_data and the two roles that write files or start programs). The "
-        "login in use is no superuser and no member of the owner. Members of the owner and further superusers are "
-        "listed."
+        "Nobody can log in as dealproof_owner. None of dealproof_owner, dealproof_app, dealproof_reader and "
+        "dealproof_projector is a superuser, creates roles or databases, bypasses row security, replicates, or is a "
+        "member of another role. No role writes beside all grants (pg_write_all_data and the two roles that write "
+        "files or start programs). The login in use is no superuser and no member of the owner. Members of the owner "
+        "and further superusers are listed."
     ),
     protects_from=(
         "A stolen password of the program, or a mistake in it, changes or deletes no event: the program has no right "
@@ -35,9 +35,9 @@ ROLES: Final = Control(
     ),
     not_from=(
         "A superuser, or whoever writes the server's files or restores a backup of his own making, stands above all "
-        "roles; he can act and put everything back between two examinations. Only the log and its witness find what he "
-        "changed. A member of the owner can switch the triggers off. The embedded server of a desk has one user, who "
-        "is a superuser: it protects from nobody."
+        "roles; he can act and put everything back between two examinations. Only the log and its witness find what "
+        "he changed. A member of the owner can switch the triggers off. The embedded server of a desk has one user, "
+        "who is a superuser: it protects from nobody."
     ),
     remedy=(
         "Take the attribute or the membership away (alter role, revoke), and give the program a login that is a "
@@ -49,14 +49,16 @@ GRANTS: Final = Control(
     name="grants",
     looks_at=(
         "Every right on the schema dealproof, its tables, columns, functions and types, every owner and every default "
-        "privilege, held against what the migrations give: dealproof_app reads, executes append_events, refuse_command "
-        "and admit_request, and adds wrapped data keys; dealproof_reader reads; PUBLIC has nothing."
+        "privilege, held against what the migrations give: dealproof_app reads, executes append_events, "
+        "refuse_command and admit_request, and adds wrapped data keys; dealproof_reader reads; dealproof_projector "
+        "reads events; PUBLIC has nothing."
     ),
     protects_from="A right given by the way, to a role, a login or PUBLIC, is seen; so is a lost one.",
     not_from=(
         "What was done with a right while it was there. A superuser and a member of the owner need no grant. Rights "
-        "outside of the schema (to connect, to make temporary tables, on other schemas) are not looked at. Who may "
-        "read, reads: nothing here keeps a reader from copying the journal."
+        "outside of the schema (to connect, to make temporary tables, on other schemas) are not looked at; tables of "
+        "the schema projections belong to dealproof_projector, and what was changed there `dealproof reconcile` "
+        "finds. Who may read, reads: nothing here keeps a reader from copying the journal."
     ),
     remedy=(
         "Revoke what is too much, grant what is missing (`dealproof database migrate --sql` shows all of it), give "
@@ -68,9 +70,9 @@ TRIGGERS: Final = Control(
     name="triggers",
     looks_at=(
         "The triggers refuse_change and refuse_truncate stand on events, commands, round_identity, data_key and "
-        "refusals and are enabled always; there is no other trigger, rule, policy, event trigger, inheritance or "
-        "subscription that acts on the schema. Not guarded, as rows leave them in daily work: open_rounds (follows "
-        "from the events) and admitted_request (twelve minutes of requests)."
+        "refusals and are enabled always; beside the bell ring on commands there is no other trigger, rule, policy, "
+        "event trigger, inheritance or subscription that acts on the schema. Not guarded, as rows leave them in daily "
+        "work: open_rounds (follows from the events) and admitted_request (twelve minutes of requests)."
     ),
     protects_from=(
         "A mistake in an administrator's session, also one that plays a replica, stops at the trigger: nothing is "
@@ -99,8 +101,8 @@ FUNCTIONS: Final = Control(
     ),
     not_from=(
         "A superuser can replace a function, use it and put the right one back between two examinations, or replace "
-        "one of PostgreSQL's own or the server program itself. A function that is right appends a false event as "
-        "well as a true one: what an event says is judged by `dealproof verify`."
+        "one of PostgreSQL's own or the server program itself. A function that is right appends a false event as well "
+        "as a true one: what an event says is judged by `dealproof verify`."
     ),
     remedy=(
         "Create the functions again as in the migrations (`dealproof database migrate --sql`), drop what is too much."
@@ -151,8 +153,8 @@ SETTINGS: Final = Control(
         "`written` and lies. A superuser may set a value for his own session."
     ),
     remedy=(
-        "Set the value in postgresql.conf, or reset it (alter role … reset, alter database … reset); after a "
-        "failed checksum take the disk out of use and restore from a backup, then `dealproof verify --all`."
+        "Set the value in postgresql.conf, or reset it (alter role … reset, alter database … reset); after a failed "
+        "checksum take the disk out of use and restore from a backup, then `dealproof verify --all`."
     ),
 )
 
@@ -184,8 +186,8 @@ KEY_FILES: Final = Control(
         "that was copied looks as before. Key files on other machines are not looked at."
     ),
     remedy=(
-        "chmod 600 the file and 700 its folder, chown both to the program's user; if somebody may have read it, change "
-        "the key (docs/runbooks/keys.md)."
+        "chmod 600 the file and 700 its folder, chown both to the program's user; if somebody may have read it, "
+        "change the key (docs/runbooks/keys.md)."
     ),
 )
 
@@ -201,10 +203,10 @@ SOFTWARE: Final = Control(
         "examinations it happened."
     ),
     not_from=(
-        "A changed program can say what it likes, also of itself: compute the digest with other tools (docs/runbooks/"
-        "doctor.md has the command) and compare it with that of the release. The files of Python and of the "
-        "dependencies are known by version only, the operating system not at all. A change that is undone before the "
-        "next examination is not seen."
+        "A changed program can say what it likes, also of itself: compute the digest with other tools "
+        "(docs/runbooks/doctor.md has the command) and compare it with that of the release. The files of Python and "
+        "of the dependencies are known by version only, the operating system not at all. A change that is undone "
+        "before the next examination is not seen."
     ),
     remedy=(
         "Install the release anew and compare its digest; if the change was meant, release it under a version of its "

@@ -1,4 +1,4 @@
-"""Who is what in the database: the three roles of the journal, their members, and who we are ourselves.
+"""Who is what in the database: the four roles of the house, their members, and who we are ourselves.
 
 Source: the decision that nobody logs in as the owner and that the program has no right to change an event
 (`ops.migrations.roles`).
@@ -14,7 +14,7 @@ from typing import Final
 from ops.doctor.patient import Found, Patient
 
 OWNER: Final = "dealproof_owner"
-OURS: Final = (OWNER, "dealproof_app", "dealproof_reader")
+OURS: Final = (OWNER, "dealproof_app", "dealproof_reader", "dealproof_projector")
 
 POWERS: Final = ("superuser", "createrole", "createdb", "bypassrls", "replication")
 

@@ -133,7 +133,8 @@ def test_the_owner_too_is_refused_a_change(owner: Connection, table: str, statem
 def test_nobody_logs_in_as_the_owner(owner: Connection) -> None:
     roles = "select rolname, rolcanlogin, rolsuper from pg_roles where rolname like 'dealproof\\_%' order by 1"
     assert owner.execute(roles).fetchall() == [
-        ("dealproof_app", False, False), ("dealproof_owner", False, False), ("dealproof_reader", False, False)]
+        ("dealproof_app", False, False), ("dealproof_owner", False, False), ("dealproof_projector", False, False),
+        ("dealproof_reader", False, False)]
 
     owned = """select distinct pg_get_userbyid(relowner) from pg_class
                where relnamespace = 'dealproof'::regnamespace"""
@@ -294,8 +295,8 @@ def test_two_databases_may_create_the_roles_at_once(database_url: str, server_ur
         second.commit()
 
         created = first.execute("select rolname from pg_roles where starts_with(rolname, %s) order by 1", (prefix,))
-        assert created.fetchall() == [(f"{prefix}{name}",) for name in ("app", "owner", "reader")]
-        for name in ("app", "owner", "reader"):
+        assert created.fetchall() == [(f"{prefix}{name}",) for name in ("app", "owner", "projector", "reader")]
+        for name in ("app", "owner", "projector", "reader"):
             first.execute(f"drop role {prefix}{name}".encode())
 
 
