@@ -159,7 +159,7 @@ def _locked(path: str) -> dict[str, str]:
 
 def _anywhere(entry: str) -> str:
     """An entry without the platforms for which it counts: a second package may need it on more of them."""
-    return re.sub(r" ;[^\\\n]*", "", entry)
+    return re.sub(r" ;[^\\\n]*", " ", entry)
 
 
 @pytest.mark.slow
