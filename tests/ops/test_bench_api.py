@@ -31,7 +31,7 @@ def casino(database_url: str, tmp_path: Path) -> Casino:
     return furnished(database_url, tmp_path, TINY)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_every_ratio_is_measured() -> None:
     said: list[str] = []
 

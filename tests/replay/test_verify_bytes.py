@@ -18,6 +18,8 @@ from tests.golden.files import GoldenRound, golden_rounds
 
 RULESETS = by_digest(released_rulesets().values())
 EACH_GAME = sorted(released_rulesets())
+BIT_BY_BIT = ("multibox-russian-poker@1", "open-russian-poker@1")
+"""Those with most kinds of events; the others follow in `-m long`."""
 
 
 @cache
@@ -56,8 +58,10 @@ def test_a_changed_byte_is_a_discrepancy_on_the_ladder(ruleset: str) -> None:
         assert verify_round(golden.stream, bodies, RULESETS).status is Status.DISCREPANCY
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("ruleset", EACH_GAME)
+@pytest.mark.parametrize(
+    "ruleset",
+    [pytest.param(each, marks=pytest.mark.slow if each in BIT_BY_BIT else pytest.mark.long) for each in EACH_GAME],
+)
 def test_every_changed_bit_is_a_discrepancy_on_the_ladder(ruleset: str) -> None:
     """All bytes of all bodies of one round of each game, all eight bits, each with its whole verdict."""
     golden = shortest(ruleset)

@@ -73,9 +73,8 @@ def test_a_postgresql_that_is_killed_loses_nothing(own: OwnServer) -> None:
     assert world.faults.happened[Kind.POSTGRES] >= 2
 
 
-@pytest.mark.parametrize(
-    "first", [pytest.param(1_000, marks=pytest.mark.slow), pytest.param(2_000, marks=pytest.mark.long)]
-)
+@pytest.mark.long
+@pytest.mark.parametrize("first", [1_000, 2_000])
 def test_many_evenings_meet_every_kind_of_event(own: OwnServer, first: int) -> None:
     kinds = set[str]()
     for seed in range(first, first + 8):

@@ -118,7 +118,7 @@ def test_the_document_is_true(new_house: House, tmp_path: Path) -> None:
     assert ran.returncode == 0, ran.stdout[-20_000:] + ran.stderr[-3000:]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(900)
 def test_the_document_is_true_however_long_it_is_asked(new_house: House, tmp_path: Path) -> None:
     """The same with many more examples, and with calls that follow from each other."""
