@@ -33,6 +33,7 @@ _COMMANDS: Final = {
     "handover": "ops.cli.handover:handover",
     "keys": "ops.cli.keys:keys",
     "log": "ops.cli.log:log",
+    "metrics": "ops.cli.metrics:metrics",
     "play": "ops.cli.play:play",
     "project": "ops.cli.project:project",
     "receipt": "ops.cli.receipt:receipt",

@@ -11,12 +11,13 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from http.client import HTTPConnection, HTTPException
 from typing import TYPE_CHECKING, Final
 
 import click
 
+from ops.cli.metrics import read_address
 from ops.cli.output import UsageError
 from ops.serving_process import stop
 from ops.settings import Settings
@@ -44,9 +45,10 @@ HEADER_SECONDS: Final = 30
     "--requests-per-minute", type=click.IntRange(1, 10**9), default=60_000, show_default=True,
     help="What one API key may send in a minute.",
 )  # fmt: skip
+@click.option("--metrics", metavar="[HOST:]PORT", help="Answer GET /metrics, /health and /ready there; else nowhere.")
 @click.option(
     "--no-log", is_flag=True,
-    help="Build no log and give no receipts; only `bench api` does, to measure the API alone.",
+    help="Build no log, give no receipts, project nothing; only `bench api` does, to measure the API alone.",
 )  # fmt: skip
 @click.pass_obj
 def serve(
@@ -56,14 +58,17 @@ def serve(
     workers: int,
     blocking_threads: int,
     requests_per_minute: int,
+    metrics: str | None,
     no_log: bool,
 ) -> None:
-    """Serve the HTTP API, and build the log beside it, until it is interrupted."""
+    """Serve the HTTP API until it is interrupted; beside it build the log and bring the projections up."""
     from ops.api.worker import environment
     from ops.log.keys import make_keys
     from ops.site import current_data_key, open_journal
 
-    _require_free(host, port)
+    _require_free(host, port, f"--host {host} --port {port}")
+    if metrics is not None:
+        _require_free(*read_address(metrics, "--metrics"), f"--metrics {metrics}")
     _allow_descriptors()
     with open_journal(settings) as (url, _), ExitStack() as stack:
         current_data_key(url, settings)  # a key file that is lost is told here, in one line
@@ -76,6 +81,9 @@ def serve(
             stack.enter_context(_kept_running(settings.server_folder))
         if not no_log:
             stack.enter_context(_sequencer(settings, url))
+            stack.enter_context(_companion(settings, url, _PROJECTOR_STOPPED, "project", "run"))
+        if metrics is not None:
+            stack.enter_context(_companion(settings, url, _METRICS_STOPPED, "metrics", "serve", "--listen", metrics))
         server.serve()
 
 
@@ -103,7 +111,7 @@ def _server(host: str, port: int, workers: int, blocking_threads: int) -> MPServ
     )
 
 
-def _require_free(host: str, port: int) -> None:
+def _require_free(host: str, port: int, option: str) -> None:
     """Raise UsageError where nobody can listen; the server itself would say it in many lines."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
@@ -111,7 +119,7 @@ def _require_free(host: str, port: int) -> None:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(address)
     except OSError as error:
-        raise UsageError(f"--host {host} --port {port}: can't listen there: {error.strerror}") from None
+        raise UsageError(f"{option}: can't listen there: {error.strerror}") from None
 
 
 def _allow_descriptors() -> None:
@@ -124,17 +132,28 @@ def _allow_descriptors() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
+def _sequencer(settings: Settings, url: str) -> AbstractContextManager[None]:
+    """The log's sequencer."""
+    embedded = ["--embedded"] if settings.database_url is None else []
+    return _companion(settings, url, _SEQUENCER_STOPPED, "log", "run", *embedded)
+
+
+_SEQUENCER_STOPPED: Final = "the log's sequencer has stopped with status {}; serving goes on, checkpoints stand still"
+_PROJECTOR_STOPPED: Final = "the projector has stopped with status {}; serving goes on, reports stand still"
+_METRICS_STOPPED: Final = "the metrics endpoint has stopped with status {}; serving goes on unwatched"
+
+
 @contextmanager
-def _sequencer(settings: Settings, url: str) -> Iterator[None]:
-    """The log's sequencer as a process of its own.  Where it stops, serving goes on: what it found is for people."""
-    command = [
+def _companion(settings: Settings, url: str, stopped: str, *command: str) -> Iterator[None]:
+    """A command as a process of its own.  Where it stops, serving goes on: what it found is for people."""
+    line = [
         sys.executable, "-m", "ops.cli.main", "--home", str(settings.home), "--database-url", url,
         "--key-file", str(settings.key_file), "--trust", str(settings.trust_file),
-        "log", "run", "--companion-of", str(os.getpid()), *(["--embedded"] if settings.database_url is None else []),
+        *command, "--companion-of", str(os.getpid()),
     ]  # fmt: skip
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    process = subprocess.Popen(line, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     over = threading.Event()
-    threading.Thread(target=_tell_end, args=(process, over), daemon=True).start()
+    threading.Thread(target=_tell_end, args=(process, over, stopped), daemon=True).start()
     try:
         yield
     finally:
@@ -142,12 +161,11 @@ def _sequencer(settings: Settings, url: str) -> Iterator[None]:
         stop(process)  # what it has in hand where it must be killed is done again by its next start
 
 
-def _tell_end(process: subprocess.Popen[bytes], over: threading.Event) -> None:
+def _tell_end(process: subprocess.Popen[bytes], over: threading.Event, stopped: str) -> None:
     """Why it has stopped it has said itself, unless it was killed."""
     status = process.wait()
     if not over.is_set() and status != 0:
-        text = f"the log's sequencer has stopped with status {status}; serving goes on, checkpoints stand still"
-        print(f"dealproof: {text}", file=sys.stderr, flush=True)
+        print(f"dealproof: {stopped.format(status)}", file=sys.stderr, flush=True)
 
 
 @contextmanager

@@ -566,3 +566,22 @@ def test_the_first_closed_round_is_counted_where_it_closed(right: dict[str, list
     """Known by hand: a closed round's position is that of its round-closed event."""
     assert RoundClosed.NAME == "round-closed.v1"
     assert all(row[13] > row[7] for row in right["round"])
+
+
+def test_an_append_during_a_look_is_no_gap(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rounds are played while a runner looks and looks: none of its looks tells of a hole."""
+    over, gaps = threading.Event(), []
+
+    def look() -> None:
+        with projector(url) as connection:
+            runner = Runner(connection, fresh())
+            while not over.is_set():
+                gaps.append(runner.step().gap)
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    with Journal.open(url) as journal:
+        play_rounds(journal, 25, 12)
+    over.set()
+    thread.join()
+    assert len(gaps) > 5 and set(gaps) == {None}

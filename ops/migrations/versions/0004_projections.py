@@ -46,6 +46,9 @@ BELL = """
 create trigger ring after insert on dealproof.commands for each statement execute function dealproof.ring()
 """
 
+# For who counts refusals of late, and not all there ever were.
+REFUSALS_OF_LATE = "create index refusals_recorded_at on dealproof.refusals (recorded_at)"
+
 RIGHTS = """
 revoke all on function dealproof.ring from public;
 grant usage on schema dealproof to dealproof_projector;
@@ -59,5 +62,5 @@ grant select on projections.state to dealproof_app, dealproof_reader
 
 def upgrade() -> None:
     """Only forward: a journal is never taken back."""
-    for statement in (STATE, RING, BELL, *RIGHTS.split(";")):
+    for statement in (STATE, RING, BELL, REFUSALS_OF_LATE, *RIGHTS.split(";")):
         op.execute(statement)
