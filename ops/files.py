@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import os
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 
 def write_whole(path: Path, data: bytes) -> None:
@@ -16,10 +19,17 @@ def write_whole(path: Path, data: bytes) -> None:
     A crash leaves the old state, and perhaps a `.new` file that nobody reads.  That the new name outlives a power cut
     too takes a `sync_folder`.
     """
+    with whole_file(path) as file:
+        file.write(data)
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[BinaryIO]:
+    """A file to write to, which takes its place when the block has ended well; else nothing is left of it."""
     draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}.new")
     try:
         with draft.open("xb") as file:
-            file.write(data)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         draft.replace(path)

@@ -1,7 +1,8 @@
 """Where things are: the home folder, the database, keys, the log, whom to trust; options first, then the environment.
 
 `DEALPROOF_HOME` (default: a user data folder), `DEALPROOF_DATABASE_URL` (default: the embedded PostgreSQL below the
-home), `DEALPROOF_KEY_FILE` and `DEALPROOF_TRUST` (default: below the home), `DEALPROOF_LOG` (`ops.logs`).
+home), `DEALPROOF_KEY_FILE` and `DEALPROOF_TRUST` (default: below the home), `DEALPROOF_LOG` (`ops.logs`),
+`DEALPROOF_OPERATOR` (the casino's name, on its reports).
 
 Not here: opening any of them (`ops.site`).
 """
@@ -18,13 +19,17 @@ import platformdirs
 
 @dataclass(frozen=True)
 class Settings:
-    """What a command runs on.  A `database_url` of None is the embedded server, a `trust` of None the site's own."""
+    """What a command runs on.  A `database_url` of None is the embedded server, a `trust` of None the site's own.
+
+    `operator`: the casino's name, for its reports.
+    """
 
     home: Path
     database_url: str | None
     key_file: Path
     log_level: str = "warning"
     trust: Path | None = None
+    operator: str | None = None
 
     @property
     def log_folder(self) -> Path:
@@ -79,7 +84,8 @@ def read_settings(
     key_path = Path(key).expanduser() if key else path / "keys" / "dealproof.key"
     trusted = trust or variable("DEALPROOF_TRUST")
     trust_path = Path(trusted).expanduser().absolute() if trusted else None
-    return Settings(path, url, key_path, variable("DEALPROOF_LOG", "warning"), trust_path)
+    level, operator = variable("DEALPROOF_LOG", "warning"), variable("DEALPROOF_OPERATOR") or None
+    return Settings(path, url, key_path, level, trust_path, operator)
 
 
 def _default_home() -> Path:

@@ -20,6 +20,10 @@ from psycopg import sql
 from projections.store import physical
 
 
+Parameters = Sequence[object] | Mapping[str, object]
+"""For %s, or for %(name)s."""
+
+
 class ProjectionMissing(Exception):
     """A projection was never run, or its tables are not what this program reads; one line that says what to do."""
 
@@ -47,13 +51,13 @@ class Reading:
             table: physical(table, state.generation) for state in projections.values() for table in state.tables
         }
 
-    def rows(self, query: LiteralString, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+    def rows(self, query: LiteralString, parameters: Parameters = ()) -> list[tuple[Any, ...]]:
         """All rows of a query in which `{round}` is the table of that name."""
         with self._connection.cursor() as cursor:
             return cursor.execute(self._named(query), parameters).fetchall()
 
     def stream(
-        self, query: LiteralString, parameters: Sequence[object] = (), size: int = 1000
+        self, query: LiteralString, parameters: Parameters = (), size: int = 1000
     ) -> Iterator[tuple[Any, ...]]:
         """The rows of a query, in the memory of `size` of them."""
         with self._connection.cursor("reading") as cursor:

@@ -37,6 +37,7 @@ _COMMANDS: Final = {
     "play": "ops.cli.play:play",
     "project": "ops.cli.project:project",
     "receipt": "ops.cli.receipt:receipt",
+    "report": "ops.cli.report:report",
     "rng": "ops.cli.dump:rng",
     "rounds": "ops.cli.rounds:rounds",
     "rulesets": "ops.cli.rulesets:rulesets",
