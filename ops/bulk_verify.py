@@ -16,7 +16,7 @@ import signal
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
@@ -116,7 +116,7 @@ def verify_all(
         rulesets = by_digest(known_rulesets(journal))
         results: Iterator[RangeDone] = (verify_range(item, journal, rulesets) for item in work)
     else:
-        results = _spread_over_processes(url, work, workers)
+        results = over_processes(url, work, workers)
     try:
         for result in results:
             manifest.keep(result)
@@ -126,10 +126,13 @@ def verify_all(
         manifest.lock.close()
 
 
-def _spread_over_processes(url: str, work: Iterator[Work], workers: int) -> Iterator[RangeDone]:
-    """Results as they come; a few ranges wait ahead of the workers, not all of them."""
-    context = get_context("spawn")
-    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_begin_worker, initargs=(url, os.getpid()))
+def over_processes(url: str, work: Iterator[Work], workers: int, *, niceness: int = 0) -> Generator[RangeDone]:
+    """Results as they come; a few ranges wait ahead of the workers, not all of them.
+
+    `niceness`: how far the workers stand back behind others.  Raises WorkerLost.
+    """
+    context, arguments = get_context("spawn"), (url, os.getpid(), niceness)
+    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_begin_worker, initargs=arguments)
     try:
         _start_workers(pool, workers)
         yield from spread(pool, work, 2 * workers)
@@ -222,8 +225,9 @@ class Worker(NamedTuple):
 _worker: Worker | None = None
 
 
-def _begin_worker(url: str, parent: int) -> None:
+def _begin_worker(url: str, parent: int, niceness: int) -> None:
     global _worker
+    os.nice(niceness)
     threading.Thread(target=_end_with_parent, args=(parent,), daemon=True).start()
     journal = Journal.open(url)
     _worker = Worker(journal, by_digest(known_rulesets(journal)))

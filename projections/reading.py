@@ -19,7 +19,6 @@ from psycopg import sql
 
 from projections.store import physical
 
-
 Parameters = Sequence[object] | Mapping[str, object]
 """For %s, or for %(name)s."""
 

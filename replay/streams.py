@@ -16,7 +16,7 @@ from hashlib import sha256
 from typing import Any, Final
 
 from domain import activation as v
-from domain import day, doctor, wager
+from domain import day, doctor, verification, wager
 from domain.access import ACCESS_CODEC, KEY_CODEC, KeyCreated, KeyRevoked
 from domain.codec import Codec, Event
 from domain.log import events as log_keys
@@ -102,7 +102,7 @@ class Streams:
         event = read.data
         for field, recorded, wanted in _lawful(record.stream, head, event):
             yield Discrepancy(record.seq, event.NAME, field, recorded, wanted, record.stream)
-        if kind not in ("access", "days", "doctor", "log", "receipt"):  # those follow from nothing
+        if kind not in _FREE:
             self._heads[record.stream].event = event
 
     def _chained(self, record: Record, frame: _Frame | BodyError) -> Iterator[Discrepancy]:
@@ -197,5 +197,8 @@ def _digest(event: v.RulesetPublished) -> str:
 
 _KINDS: Final[dict[str, Codec[Any]]] = {
     "access": ACCESS_CODEC, "days": day.CODEC, "doctor": doctor.CODEC, "key": KEY_CODEC, "log": log_keys.CODEC,
-    "receipt": wager.CODEC, "ruleset": v.CODEC,
+    "receipt": wager.CODEC, "ruleset": v.CODEC, "verification": verification.CODEC,
 }  # fmt: skip
+
+_FREE: Final = ("access", "days", "doctor", "log", "receipt", "verification")
+"""Kinds of streams in which an event follows from nothing before it."""

@@ -130,3 +130,21 @@ NO_LOG: Final = Check(CheckName.LOG, Status.NOT_CHECKABLE, reason="not held agai
 COUNTED: Final = tuple(name for name in CheckName if name not in UNCOUNTED)
 LOWER_VERIFIED: Final = tuple(Check(name, Status.VERIFIED) for name in COUNTED)
 ALL_VERIFIED: Final = (*LOWER_VERIFIED, NO_LEDGER, NO_LOG)
+
+
+# -- the words for a discrepancy, as `Discrepancy.as_json` has it
+
+
+def finding_place(discrepancy: dict[str, Any]) -> str:
+    """The event that a discrepancy lies in, or the whole stream."""
+    seq, event = discrepancy["seq"], discrepancy["event"]
+    where = event or "the stream" if seq is None else f"event {seq} {event or ''}"
+    # A finding of the rung ledger lies in another stream than the round's own.
+    where = f"{discrepancy['stream']} {where}" if "stream" in discrepancy else where
+    return where.strip()
+
+
+def finding_value(value: object) -> str:
+    """A recorded or recomputed value in at most 200 characters."""
+    text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    return text if len(text) <= 200 else text[:197] + "..."

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
-
 from ops.cli.output import data_console, printable
+from replay.verdict import finding_place, finding_value
 
 
 def print_ladder(verdict: dict[str, Any]) -> None:
@@ -31,12 +30,5 @@ def finding_text(check: dict[str, Any]) -> str:
 def _finding(check: dict[str, Any]) -> str:
     if "discrepancies" not in check:
         return str(check.get("reason", ""))
-    where = check["event"] or "the stream" if check["seq"] is None else f"event {check['seq']} {check['event'] or ''}"
-    # A finding of the rung ledger lies in another stream than the round's own.
-    where = f"{check['stream']} {where}" if "stream" in check else where
-    return f"{where.strip()}, {check['field']}: recorded {_value(check['recorded'])}, is {_value(check['recomputed'])}"
-
-
-def _value(value: object) -> str:
-    text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
-    return text if len(text) <= 200 else text[:197] + "..."
+    recorded, recomputed = finding_value(check["recorded"]), finding_value(check["recomputed"])
+    return f"{finding_place(check)}, {check['field']}: recorded {recorded}, is {recomputed}"

@@ -63,7 +63,7 @@ def run(settings: Settings, parent: int | None, embedded: bool) -> int:
         signal.signal(number, lambda *_: until.set())
     with read_journal(settings) as (url, journal):
         site = replace(settings, database_url=None) if embedded else settings
-        duties = daily_duties(site, url, journal)
+        duties = daily_duties(site, url, journal, until)
         daily = threading.Thread(target=keep_daily, args=(duties, until), daemon=True)
         daily.start()
         try:

@@ -144,7 +144,7 @@ def _mendable(error: Exception) -> bool:
     names = {
         "ApiProblem", "ApiUnavailable", "DatabaseUnavailable", "DayUnknown", "DrillError", "EnvelopeMismatch",
         "EvidenceError", "JournalError", "KeyFileError", "LevelError", "LogKeyError", "LogUnavailable", "NoteError",
-        "PostgresServerError", "ProjectionMissing", "ReceiptError", "ReconcileError", "ReportError", "RulesetError",
+        "PostgresServerError", "ProjectionMissing", "ReceiptError", "ReportError", "RulesetError",
         "RunningAlready", "ScenarioError", "SealError", "ServerFailed", "SimulationError", "StoreError", "TrustError",
         "UnknownRound", "VersionOther", "WitnessError", "WorkerLost",
     }  # fmt: skip

@@ -41,19 +41,18 @@ BINARY = ("xlsx", "parquet", "pdf")
 )  # fmt: skip
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="The file; else standard output.")
 @click.option("--charts", type=click.Path(path_type=Path), help="A folder for the report's charts, as SVG files.")
-@click.option("--at-least", "large_win", type=click.IntRange(min=1), metavar="UNITS", help="A large win, in minor units.")
+@click.option("--at-least", "large_win", type=click.IntRange(min=1), metavar="UNITS", help="What a large win is.")
 @click.option("--as-of", type=click.IntRange(min=0), metavar="POSITION", help="As it was when the journal ended there.")
-@click.option("--generated-at", callback=record_text, default="", metavar="TIME", help="The time that the report names.")
+@click.option("--generated-at", callback=record_text, default="", metavar="TIME", help="The time it names.")
 @click.option("--without-log", is_flag=True, help="Name no root of the log.")
-@click.option("--compare-with", type=click.IntRange(min=0), metavar="POSITION", help="What changed since, by event.")
-@click.option("--sign", type=click.Path(path_type=Path), help="Sign the PDF with this PKCS#12 file.")
+@click.option("--sign", type=click.Path(path_type=Path), help="Sign the PDF with this PKCS#12 or PEM file.")
 @click.option("--passphrase-file", type=click.Path(path_type=Path), help="The file's passphrase, in a file.")
 @click.pass_obj
 def report(
     settings: Settings, name: str | None, listed: bool, begin: str | None, end: str | None, table: str | None,
     ruleset: str | None, player: str | None, currency: str | None, zone: str, language: str, form: str,
     output: Path | None, charts: Path | None, large_win: int | None, as_of: int | None, generated_at: str,
-    without_log: bool, compare_with: int | None, sign: Path | None, passphrase_file: Path | None,
+    without_log: bool, sign: Path | None, passphrase_file: Path | None,
 ) -> int:  # fmt: skip
     """Print a report of the period: NAME, --from and --to; `report --list` names them all.
 
@@ -74,7 +73,7 @@ def report(
     asked = Asked(
         name, begin, end, zone, language, filters, as_of, _time(generated_at), without_log, large_win
     )
-    return _made(settings, asked, form, output, charts, compare_with, sign, passphrase_file)
+    return _made(settings, asked, form, output, charts, sign, passphrase_file)
 
 
 def _list() -> int:
@@ -98,8 +97,8 @@ def _time(text: str) -> str | None:
 
 
 def _made(
-    settings: Settings, asked: Asked, form: str, output: Path | None, charts: Path | None, compare_with: int | None,
-    sign: Path | None, passphrase_file: Path | None,
+    settings: Settings, asked: Asked, form: str, output: Path | None, charts: Path | None, sign: Path | None,
+    passphrase_file: Path | None,
 ) -> int:  # fmt: skip
     from ops.reports.making import open_report
     from ops.site import read_journal
@@ -107,13 +106,7 @@ def _made(
     with read_journal(settings) as (url, _):
         if asked.as_of is None:
             _bring_up(url)
-        if compare_with is not None:
-            from ops.reports.comparing import open_comparison
-
-            opened = open_comparison(settings, url, asked, compare_with)
-        else:
-            opened = open_report(settings, url, asked)
-        with opened as made:
+        with open_report(settings, url, asked) as made:
             made, residuals = _watched(made)
             if charts is not None:
                 _write_charts(made, charts)
@@ -170,9 +163,8 @@ def _write(
 
 
 def _write_charts(made: Report, folder: Path) -> None:
-    from ops.files import write_whole
-    from ops.reports.render.pdf import svg
+    from ops.reports.render import write_chart
 
     folder.mkdir(parents=True, exist_ok=True)
     for chart in made.charts:
-        write_whole(folder / f"{chart.name}.svg", svg(chart).encode())
+        write_chart(chart, folder / f"{chart.name}.svg")

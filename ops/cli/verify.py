@@ -22,6 +22,7 @@ from domain.round.events import RoundOpened
 from domain.rulesets import released_rulesets
 from ops.cli.ladder import finding_text, print_ladder
 from ops.cli.output import UsageError, data_console, progress_console, write_json_line
+from ops.cli.persons import login_name, record_text
 from ops.cli.progress import progress
 from ops.logs import logger
 from ops.settings import Settings
@@ -47,6 +48,8 @@ SHOWN_UNCLEAN = 20
 @click.option("--workers", type=click.IntRange(1, 256), default=1, show_default=True, help="Processes to spread over.")
 @click.option("--afresh", is_flag=True, help="Begin again, even if an interrupted run could go on.")
 @click.option("--trust", "trust_path", type=click.Path(path_type=Path), help="The keys that you believe.")
+@click.option("--record", "kept", is_flag=True, help="With --all: keep in the journal what came out.")
+@click.option("--by", metavar="NAME", callback=record_text, default="", help="Who records it; else the login name.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a round on stdout.")
 @click.pass_obj
 def verify(
@@ -62,6 +65,8 @@ def verify(
     workers: int,
     afresh: bool,
     trust_path: Path | None,
+    kept: bool,
+    by: str,
     as_json: bool,
 ) -> int:
     """Decide a round again from its recorded choices and its revealed seed, and compare byte for byte.
@@ -74,16 +79,13 @@ def verify(
     """
     if (round_name is not None) + every + accounts + (day is not None) != 1:
         raise UsageError("verify: name one ROUND, or --all, or --accounts, or --day")
-    if not every and (since or until or ruleset or (table and day is None)):
-        raise UsageError("verify: --since, --until, --table and --ruleset go with --all")
+    _require_whole(every, bool(since or until or ruleset or (table and day is None)), kept, by)
     trust_file = trust_path or settings.trust_file
     if day is not None:
         from ops.cli.verify_day import verify_day
 
         return verify_day(settings, trust_file, day, table, workers=workers, as_json=as_json)
-    if round_name is not None and round_name.endswith(".json") and not Path(round_name).exists():
-        raise UsageError(f"verify: there is no file {round_name!r}")
-    if round_name is not None and Path(round_name).is_file():
+    if round_name is not None and _names_file(round_name):
         from ops.cli.verify_file import verify_file
 
         return verify_file(Path(round_name), trust_file, as_json=as_json)
@@ -96,8 +98,47 @@ def verify(
         if round_name is not None:
             return _verify_one(settings.log_folder, trust_file, journal, round_name, as_json)
         _require_known(journal, filters)
+        head = journal.head_position()
         tally = run_verification(settings, url, journal, filters, workers=workers, afresh=afresh, as_json=as_json)
-    return _told(tally, as_json)
+        status = _told(tally, as_json)
+        if kept:
+            _record(journal, tally, scope=_scope(since, until, table, ruleset), to_position=head, by=by)
+    return status
+
+
+def _names_file(name: str) -> bool:
+    """Whether an evidence file is meant.  Raises UsageError where it isn't there."""
+    if name.endswith(".json") and not Path(name).exists():
+        raise UsageError(f"verify: there is no file {name!r}")
+    return Path(name).is_file()
+
+
+def _require_whole(every: bool, filtered: bool, kept: bool, by: str) -> None:
+    """Raise UsageError for filters or a record of anything but a run over the rounds."""
+    if filtered and not every:
+        raise UsageError("verify: --since, --until, --table and --ruleset go with --all")
+    if kept and not every:
+        raise UsageError("verify: --record goes with --all")
+    if by and not kept:
+        raise UsageError("verify: --by goes with --record")
+
+
+def _record(journal: Journal, tally: Tally, *, scope: str, to_position: int, by: str) -> None:
+    from domain.verification import VERIFICATION
+    from ops.record_line import record_line
+    from ops.verification_record import record
+
+    sys.stdout.flush()  # the verdict is told, whatever becomes of its record
+    seq = record(journal, tally, scope=record_line(scope), to_position=to_position, by=by or login_name()).record.seq
+    print(f"Recorded as event {seq} of {VERIFICATION}.", file=sys.stderr)
+
+
+def _scope(since: str | None, until: str | None, table: str | None, ruleset: str | None) -> str:
+    """The filters in words."""
+    from domain.verification import WHOLE
+
+    filters = {"opened since": since, "opened before": until, "table": table, "ruleset": ruleset}
+    return ", ".join(f"{name} {value}" for name, value in filters.items() if value is not None) or WHOLE
 
 
 def _told(tally: Tally, as_json: bool) -> int:

@@ -12,7 +12,6 @@ Not here: the controls (`catalogue`, `roles`, `server`, `files`, `software`, `jo
 from __future__ import annotations
 
 import secrets
-import unicodedata
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -39,6 +38,7 @@ from ops.doctor.roles import examine_roles
 from ops.doctor.server import examine_clock, examine_settings
 from ops.doctor.software import configuration, examine_configuration, examine_software, installed_software
 from ops.journal import Journal, Stored
+from ops.record_line import record_line
 from ops.settings import Settings
 
 EXAMINATIONS: Final[Mapping[c.Control, Callable[[Patient], Found]]] = {
@@ -58,9 +58,6 @@ EXAMINATIONS: Final[Mapping[c.Control, Callable[[Patient], Found]]] = {
 
 MOST_LINES: Final = 20
 """Findings, and notes, of one control that are kept; a schema that is wrong throughout is as wrong after these."""
-
-LONGEST_LINE: Final = 300
-"""Characters."""
 
 
 @dataclass(frozen=True)
@@ -149,19 +146,9 @@ def _status(found: Found) -> ControlStatus:
 
 def _lines(texts: Iterable[str]) -> list[str]:
     """Lines as a record holds them, and not too many: names of roles and files may have any sign in them."""
-    lines = [_line(text) for text in texts]
+    lines = [record_line(text) for text in texts]
     more = len(lines) - MOST_LINES
     return lines if more <= 0 else [*lines[:MOST_LINES], f"and {more:,} more"]
-
-
-def _line(text: str) -> str:
-    shown = "".join(sign if sign.isprintable() else _spelled(sign) for sign in text)
-    line = unicodedata.normalize("NFC", shown)
-    return line if len(line) <= LONGEST_LINE else line[: LONGEST_LINE - 1].rstrip() + "…"
-
-
-def _spelled(sign: str) -> str:
-    return " " if sign.isspace() else sign.encode("unicode_escape", "replace").decode("ascii")
 
 
 _ONE_MOMENT: Final = """

@@ -9,6 +9,7 @@ import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Final
 
 from domain.log.merkle import ProofError, root
 from ops import clock, database
@@ -30,6 +31,8 @@ from ops.settings import Settings
 from projections.catalogue import VERSIONS
 from projections.reading import Reading, read_projections
 
+NO_FILTERS: Final = Filters()
+
 
 @dataclass(frozen=True)
 class Asked:
@@ -40,7 +43,7 @@ class Asked:
     end: str
     zone: str = "UTC"
     language: str = "en"
-    filters: Filters = Filters()
+    filters: Filters = NO_FILTERS
     as_of: int | None = None
     generated_at: str | None = None
     without_log: bool = False

@@ -1,7 +1,8 @@
 """Words, amounts and times in the reader's language: English, which the program is written in, and Russian.
 
-A translation stands in `locale/ru*.po`, under the English text.  Amounts are made from whole minor units by putting a
-point into their digits: no number becomes a float on its way to paper.
+A translation stands in `locale/ru*.po`, under the English text; `locale/en*.po` has English for names of the journal
+(`funds-deposited.v1`).  Amounts are made from whole minor units by putting a point into their digits: no number becomes
+a float on its way to paper.
 
 Not here: what is said (`ops.reports.definitions`).
 """
@@ -33,7 +34,7 @@ class Words:
         if language not in LANGUAGES:
             raise ValueError(f"language {language!r}: there are {' and '.join(LANGUAGES)}")
         self.language = language
-        self._known: Mapping[str, str] = {} if language == "en" else translations(language)
+        self._known: Mapping[str, str] = translations(language)
 
     def __call__(self, text: str, **values: object) -> str:
         """An English text in this language, with values in place of {names}."""
@@ -60,14 +61,23 @@ class Words:
     def time(self, at: str, zone: str) -> str:
         """A time of the record by the clock of a zone: 2026-12-01 08:10:36.123 +03:00."""
         local = datetime.fromisoformat(at).astimezone(ZoneInfo(zone))
-        offset = local.strftime("%z")
-        return f"{local:%Y-%m-%d %H:%M:%S}.{local.microsecond // 1000:03d} {offset[:3]}:{offset[3:5]}"
+        return f"{local:%Y-%m-%d %H:%M:%S}.{local.microsecond // 1000:03d} {_offset(local)}"
+
+    def quarter(self, at: str, zone: str) -> str:
+        """A time at a quarter of an hour: 2026-12-01 08:15 +03:00."""
+        local = datetime.fromisoformat(at).astimezone(ZoneInfo(zone))
+        return f"{local:%Y-%m-%d %H:%M} {_offset(local)}"
 
     def _grouped(self, digits: str) -> str:
         return f"{int(digits):,}".replace(",", _GROUP[self.language])
 
     def _signed(self, number: int, text: str) -> str:
         return _MINUS + text if number < 0 else text
+
+
+def _offset(local: datetime) -> str:
+    offset = local.strftime("%z")
+    return f"{offset[:3]}:{offset[3:5]}"
 
 
 @cache

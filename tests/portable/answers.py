@@ -17,7 +17,7 @@ from typing import Any, Final
 
 import msgspec
 
-from domain import access, account, activation, day, doctor, jackpot, table, wager
+from domain import access, account, activation, day, doctor, jackpot, table, verification, wager
 from domain.codec import Codec
 from domain.log import events as log_events
 from domain.log.receipt import Receipt
@@ -45,6 +45,7 @@ CODECS: Final[dict[str, Codec[Any]]] = {
     "log": log_events.CODEC,
     "receipt": wager.CODEC,
     "doctor": doctor.CODEC,
+    "verification": verification.CODEC,
 }
 """Every kind of stream."""
 

@@ -20,6 +20,13 @@ REPORTS: Final[dict[str, str]] = {
         "player-statement",
         "cash-history",
         "game-history",
+        "ledger",
+        "jackpot",
+        "pending-rounds",
+        "voids-and-adjustments",
+        "exceptions",
+        "large-wins",
+        "verdicts",
     )
 }
 

@@ -1,8 +1,8 @@
 """Gaming revenue: what the games took in and gave back, by table and game.
 
 Turnover is the sum of stakes and fees; returned is all that came back, jackpots with it; GGR = turnover - returned;
-hold on turnover = GGR / turnover.  Closed rounds of the period by the time of their end; a voided round is no revenue.  What
-bonuses fed into jackpots is money that the house owes to players, shown apart.
+hold on turnover = GGR / turnover.  Closed rounds of the period by the time of their end; a voided round is no revenue.
+What bonuses fed into jackpots is money that the house owes to players, shown apart.
 
 Not here: single rounds (`game_history`), pots (`jackpot`).
 """
@@ -94,8 +94,8 @@ def _identities(
         words("Returned by rounds = returned by all their wagers ({who})", who=who),
         whole[sums.RETURNED], parts[sums.W_RETURNED], currency,
     )  # fmt: skip
-    of_key = (row for (place, _, wager), row in wagers.items() if (place.currency, place.test, wager) == (*key, "jackpot"))
-    jackpots = added(of_key, 7)
+    wanted = (*key, "jackpot")
+    jackpots = added((row for (p, _, wager), row in wagers.items() if (p.currency, p.test, wager) == wanted), 7)
     yield Identity(
         words("Jackpots won in rounds = returned by the jackpot wager ({who})", who=who),
         whole[sums.WON], jackpots[sums.W_RETURNED], currency,

@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, LiteralString, NamedTuple
 
 from ops.reports.building import Request
-from ops.reports.definitions.common import Key, empty, keys_of, of_key, parameters, section
+from ops.reports.definitions.common import empty, keys_of, of_key, parameters, section
 from ops.reports.model import Cell, Column, Kind, Row, Section, Weight
 from projections.reading import Reading
 
 
 class Listing(NamedTuple):
-    """`keys`: a query of (currency, test); `rows`: one of a key's rows, by %(of)s and %(test)s; `cells`: what is printed.
+    """`keys`: a query of (currency, test); `rows`: of a key's rows, by %(of)s and %(test)s; `cells`: what is printed.
 
     Columns named in `summed` have a total.
     """
@@ -30,13 +30,16 @@ class Listing(NamedTuple):
     note: str | None = None
 
 
-def sections(reading: Reading, request: Request, listing: Listing) -> tuple[Section, ...]:
-    """A table for each key; one that says that nothing happened where there is none."""
-    keys = keys_of((currency, test) for currency, test in reading.rows(listing.keys, parameters(request)))
+def sections(
+    reading: Reading, request: Request, listing: Listing, asked: dict[str, object] | None = None
+) -> tuple[Section, ...]:
+    """A table for each key; one that says that nothing happened where there is none.  `asked`: the parameters."""
+    asked = asked or parameters(request)
+    keys = keys_of((currency, test) for currency, test in reading.rows(listing.keys, asked))
     found = tuple(
         section(
             request.words, listing.name, listing.title, key, listing.columns,
-            lambda key=key: _rows(reading, request, listing, key), listing.note,  # type: ignore[misc]
+            lambda key=key: _rows(reading, request, listing, of_key(asked, key)), listing.note,  # type: ignore[misc]
         )
         for key in keys
     )  # fmt: skip
@@ -47,16 +50,16 @@ def plain(reading: Reading, request: Request, listing: Listing) -> Section:
     """One table, of no currency."""
     return section(
         request.words, listing.name, listing.title, None, listing.columns,
-        lambda: _rows(reading, request, listing, ("", False)), listing.note,
+        lambda: _rows(reading, request, listing, parameters(request)), listing.note,
     )  # fmt: skip
 
 
-def _rows(reading: Reading, request: Request, listing: Listing, key: Key) -> Iterator[Row]:
+def _rows(reading: Reading, request: Request, listing: Listing, asked: dict[str, object]) -> Iterator[Row]:
     sums: dict[int, int] = {
         place: 0 for place, column in enumerate(listing.columns) if column.name in listing.summed
     }
     nothing = True
-    for found in reading.stream(listing.rows, of_key(parameters(request), key)):
+    for found in reading.stream(listing.rows, asked):
         cells = tuple(listing.cells(found))
         for place in sums:
             number = cells[place]

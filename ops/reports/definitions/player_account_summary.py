@@ -1,8 +1,8 @@
 """Player account summary: what each player had, brought, staked, got back and has, with win or loss.
 
-Win/loss = (from games + ending funds on game) - (to games + beginning funds on game): stakes in a round that is still open
-are neither lost nor won.  Beginning and ending funds come from the ledger at those moments, what lies between from the
-players' activity; so each row proves itself.
+Win/loss = (from games + ending funds on game) - (to games + beginning funds on game): stakes in a round that is still
+open are neither lost nor won.  Beginning and ending funds come from the ledger at those moments, what lies between from
+the players' activity; so each row proves itself.
 
 Not here: single movements (`player_statement`).
 """
@@ -71,7 +71,7 @@ def account_identities(reading: Reading, request: Request, key: tuple[str, bool]
     sums = [0] * 12
     for row in reading.rows(ROWS, of_key(parameters(request), key)):
         sums = [kept + int(number) for kept, number in zip(sums, row[1:], strict=False)]
-    begin, begin_game, end, end_game, deposited, withdrawn, adjusted, reversed_, to_games, from_games, *_ = sums
+    begin, _, end, _, deposited, withdrawn, adjusted, reversed_, to_games, from_games, *_ = sums
     said = who(request.words, key)
     yield Identity(
         request.words(
@@ -85,6 +85,11 @@ def account_identities(reading: Reading, request: Request, key: tuple[str, bool]
         request.words("Change of all balances = what the ledger posted to the players ({who})", who=said),
         end - begin, int(moved), key[0],
     )  # fmt: skip
+    [(house,)] = reading.rows(_OF_GAMES, of_key(parameters(request), key))
+    yield Identity(
+        request.words("To games - from games = what bank and jackpots got in rounds ({who})", who=said),
+        to_games - from_games, int(house), key[0],
+    )  # fmt: skip
 
 
 KEYS: Final = """
@@ -93,7 +98,8 @@ where starts_with(account, 'player:')
 and (%(player)s::text is null or account = 'player:' || %(player)s)
 and (%(currency)s::text is null or currency = %(currency)s)
 and exists (select from {ledger_entry} as entry where entry.currency = balance.currency
-    and entry.player = substr(balance.account, 8) and entry.position <= %(position)s and entry.at < %(end)s::timestamptz)
+    and entry.player = substr(balance.account, 8) and entry.position <= %(position)s
+    and entry.at < %(end)s::timestamptz)
 """
 
 # The last entry before a moment tells the funds at it.  Whole blocks come from the activity, the rest of the last block
@@ -154,4 +160,11 @@ select coalesce(sum(to_player), 0) from {ledger_entry}
 where currency = %(of)s and test = %(test)s and position <= %(position)s
 and at >= %(begin)s::timestamptz and at < %(end)s::timestamptz
 and (%(player)s::text is null or player = %(player)s) and player is not null
+"""
+
+_OF_GAMES: Final = """
+select coalesce(sum(to_bank + to_jackpots), 0) from {ledger_entry}
+where currency = %(of)s and test = %(test)s and position <= %(position)s
+and at >= %(begin)s::timestamptz and at < %(end)s::timestamptz
+and (%(player)s::text is null or player = %(player)s) and player is not null and round is not null
 """

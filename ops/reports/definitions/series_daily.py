@@ -1,4 +1,6 @@
-"""Daily series: what closed rounds took and gave back, by the day of the period's time zone in which they ended.  The day on which the clocks change has 23 or 25 hours.
+"""Daily series: what closed rounds took and gave back, by the day in which they ended.
+
+By the clock of the period's time zone.  The day on which the clocks change has 23 or 25 hours.
 
 Not here: how (`series`).
 """

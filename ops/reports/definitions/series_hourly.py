@@ -1,4 +1,6 @@
-"""Hourly series: what closed rounds took and gave back, by the hour of the period's time zone in which they ended.  An hour that comes twice when the clocks change is two, told apart by the offset.
+"""Hourly series: what closed rounds took and gave back, by the hour in which they ended.
+
+By the clock of the period's time zone.  An hour that comes twice when the clocks change is two, with two offsets.
 
 Not here: how (`series`).
 """

@@ -1,6 +1,7 @@
 """Print a report: text, CSV, XLSX, Parquet, JSON or PDF, the same bytes for the same report.
 
-All but PDF take constant memory.  Format: docs/formats/report.md.  Every form has the whole frame and every identity with its residual.
+All but PDF take constant memory.  Every form has the whole frame and every identity with its residual.
+Format: docs/formats/report.md.
 
 Not here: what a report says (`ops.reports.definitions`), signing a PDF (`ops.reports.signing`).
 """

@@ -58,7 +58,7 @@ def frame_lines(frame: Frame, words: Words) -> Iterator[tuple[str, str, str]]:
     yield "operator", words("Operator"), frame.operator
     yield "software", words("Software"), frame.software
     yield "definition", words("Definition"), frame.definition
-    begin, end = words.time(frame.begin, frame.zone), words.time(frame.end, frame.zone)
+    begin, end = words.quarter(frame.begin, frame.zone), words.quarter(frame.end, frame.zone)
     yield "period", words("Period"), words("{begin} to {end}, the end not included", begin=begin, end=end)
     yield "zone", words("Time zone"), frame.zone
     yield "generated_at", words("Generated at"), words.time(frame.generated_at, frame.zone)

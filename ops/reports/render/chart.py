@@ -14,12 +14,13 @@ from ops.reports.model import Chart
 VEGA_LITE: Final = "5.20"
 """The version of the language; a later one may draw the same chart otherwise."""
 
-_LOOK: Final[dict[str, Any]] = {"font": "DejaVu Sans", "background": "white", "view": {"stroke": None}}
+_LOOK: Final[dict[str, Any]] = {
+    "font": "DejaVu Sans", "background": "white", "view": {"stroke": None}, "title": {"anchor": "start"},
+}  # fmt: skip
 
 
 def svg(chart: Chart) -> str:
     """Loads nothing from elsewhere; letters stay letters."""
-    drawn: str = vl_convert.vegalite_to_svg(
-        chart.specification, vl_version=VEGA_LITE, config=_LOOK, allowed_base_urls=[]
-    )
+    titled = {"title": chart.title, **chart.specification}
+    drawn: str = vl_convert.vegalite_to_svg(titled, vl_version=VEGA_LITE, config=_LOOK, allowed_base_urls=[])
     return drawn

@@ -55,30 +55,38 @@ def _section(section: Section, report: Report, words: Words) -> Iterator[str]:
 
 
 def _table(section: Section, rows: Sequence[Row], report: Report, words: Words) -> Iterator[str]:
-    columns = section.columns
-    heads = [visible(column.title) for column in columns]
-    frame = report.frame
+    columns, frame = section.columns, report.frame
     cells = [
         [for_people(cell, column, section, frame, words) for cell, column in zip(row.cells, columns, strict=True)]
         for row in rows
     ]
-    widths = [max(len(head), *(len(line[n]) for line in cells)) for n, head in enumerate(heads)]
     right = [to_the_right(column) for column in columns]
-    yield _line(heads, widths, right)
-    for row, line in zip(rows, cells, strict=True):
-        if row.weight is not Weight.DETAIL:
-            yield _line(["-" * width for width in widths], widths, right)
-        yield _line(line, widths, right)
+    ruled = [row.weight is not Weight.DETAIL for row in rows]
+    return _columns([column.title for column in columns], cells, right, ruled)
 
 
 def _identities(identities: list[Identity], words: Words) -> Iterator[str]:
     yield words("Identities")
     yield "-" * len(words("Identities"))
-    for identity in identities:
-        left, right, rest = identity_words(identity, words)
-        yield f"{visible(identity.sentence)}: {left} - {right}, {words('residual')} {rest}"
-    if not identities:
+    titles = [words(title) for title in ("Identity", "left", "right", "residual")]
+    cells = [[visible(each.sentence), *identity_words(each, words)] for each in identities]
+    if cells:
+        yield from _columns(titles, cells, [False, True, True, True], [False] * len(cells))
+    else:
         yield words("No Activity")
+
+
+def _columns(
+    titles: Sequence[str], cells: Sequence[Sequence[str]], right: Sequence[bool], ruled: Sequence[bool]
+) -> Iterator[str]:
+    """Rows below their titles, each column as wide as its widest cell; `ruled`: rows with a rule above."""
+    heads = [visible(title) for title in titles]
+    widths = [max(len(head), *(len(line[n]) for line in cells)) for n, head in enumerate(heads)]
+    yield _line(heads, widths, right)
+    for line, rule in zip(cells, ruled, strict=True):
+        if rule:
+            yield _line(["-" * width for width in widths], widths, right)
+        yield _line(line, widths, right)
 
 
 def _line(cells: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> str:

@@ -40,14 +40,36 @@ def write(report: Report, out: BinaryIO, words: Words) -> None:
     """Raises ReportError where a table has more rows than a sheet, or a text more characters than a cell."""
     # Rows wait in files of their own until all are known; they go with the folder, however this ends.
     with tempfile.TemporaryDirectory() as folder:
-        book = xlsxwriter.Workbook(out, {**_OPTIONS, "tmpdir": folder})
+        sink = _Sink(out)
+        book = xlsxwriter.Workbook(sink, {**_OPTIONS, "tmpdir": folder})
         try:
             _fill(book, report, words)
             book.close()
         except FileCreateError as error:
             raise error.args[0] from None  # the OSError inside
         finally:
-            book.fileclosed = True  # or it would be finished when it is collected
+            # Or a book that failed, and its zip file, would be finished when they are collected.
+            book.fileclosed = sink.ended = True
+
+
+class _Sink:
+    """A file that, once it has `ended`, takes everything and keeps nothing."""
+
+    def __init__(self, out: BinaryIO) -> None:
+        self._out, self.ended = out, False
+
+    def write(self, data: bytes) -> int:
+        return len(data) if self.ended else self._out.write(data)
+
+    def seek(self, place: int) -> int:
+        return 0 if self.ended else self._out.seek(place)
+
+    def tell(self) -> int:
+        return 0 if self.ended else self._out.tell()
+
+    def flush(self) -> None:
+        if not self.ended:
+            self._out.flush()
 
 
 def _fill(book: Any, report: Report, words: Words) -> None:

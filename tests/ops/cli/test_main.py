@@ -18,6 +18,7 @@ import pytest
 
 import domain
 import ops
+import projections
 import replay
 from ops.cli import main
 from ops.cli.main import _COMMANDS, _mendable
@@ -126,7 +127,7 @@ def test_every_mendable_error_exists_under_its_name() -> None:
 
 
 def _modules() -> Iterator[object]:
-    for package in (domain, ops, replay):
+    for package in (domain, ops, projections, replay):
         for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             if ".migrations" not in found.name and "bench" not in found.name:
                 yield importlib.import_module(found.name)

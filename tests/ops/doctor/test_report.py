@@ -18,9 +18,10 @@ from domain.record import is_record_text, read_envelope
 from ops.cli.doctor import doctor
 from ops.database import DatabaseUnavailable
 from ops.doctor.controls import CONTROLS, explained
-from ops.doctor.examine import LONGEST_LINE, MOST_LINES, record
+from ops.doctor.examine import MOST_LINES, record
 from ops.doctor.software import INSTALLED
 from ops.journal import Journal
+from ops.record_line import LONGEST_LINE
 from ops.settings import Settings
 from tests.ops.doctor.conftest import Examination, Superuser
 
