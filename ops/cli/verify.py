@@ -71,11 +71,10 @@ def verify(
 ) -> int:
     """Decide a round again from its recorded choices and its revealed seed, and compare byte for byte.
 
-    ROUND is a round id (32 hex digits, dashes allowed) or TABLE/NUMBER.  A FILE of evidence is checked offline, from
-    the keys in --trust alone.  With --accounts the books are proved instead: every event of every account and jackpot
-    follows from the one before it and from its round, and all that the house has sums to zero.  With --day a whole day
-    (of one --table: its rounds) is held against the signed log.  Exit status: 0 verified, 1 a discrepancy, 2 not
-    checkable (a single round that is still open, or of a ruleset that is not known here) or unreadable input.
+    ROUND is a round id or TABLE/NUMBER; a FILE of evidence is checked offline, from the keys in --trust alone.  With
+    --accounts the books are proved: every event of accounts and jackpots follows from the one before it and its round.
+    With --day a day (of one --table: its rounds) is held against the signed log.  Exit status: 0 verified, 1 a
+    discrepancy, 2 not checkable (one round, still open or of a ruleset not known here) or unreadable input.
     """
     if (round_name is not None) + every + accounts + (day is not None) != 1:
         raise UsageError("verify: name one ROUND, or --all, or --accounts, or --day")
@@ -100,10 +99,9 @@ def verify(
         _require_known(journal, filters)
         head = journal.head_position()
         tally = run_verification(settings, url, journal, filters, workers=workers, afresh=afresh, as_json=as_json)
-        status = _told(tally, as_json)
-        if kept:
-            _record(journal, tally, scope=_scope(since, until, table, ruleset), to_position=head, by=by)
-    return status
+        told = _told(tally, as_json)
+        _record(kept, journal, tally, scope=_scope(since, until, table, ruleset), to_position=head, by=by)
+    return told
 
 
 def _names_file(name: str) -> bool:
@@ -123,7 +121,10 @@ def _require_whole(every: bool, filtered: bool, kept: bool, by: str) -> None:
         raise UsageError("verify: --by goes with --record")
 
 
-def _record(journal: Journal, tally: Tally, *, scope: str, to_position: int, by: str) -> None:
+def _record(kept: bool, journal: Journal, tally: Tally, *, scope: str, to_position: int, by: str) -> None:
+    """Keep what came out, if that was asked for."""
+    if not kept:
+        return
     from domain.verification import VERIFICATION
     from ops.record_line import record_line
     from ops.verification_record import record
