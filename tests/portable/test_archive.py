@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import json
+import shlex
 import subprocess
 import sys
 import zipfile
@@ -304,7 +305,8 @@ def test_wrong_usage_is_two(folder: Path, arguments: list[str]) -> None:
 
 def test_a_reader_that_leaves_gets_no_verdict(folder: Path) -> None:
     """141, as the command: nobody may take a cut run for a verdict."""
-    command = f"{sys.executable} -I -S dealproof-verify.pyz {'round.json ' * 50} | head -c 1; echo ${{PIPESTATUS[0]}}"
+    python = shlex.quote(sys.executable)
+    command = f"{python} -I -S dealproof-verify.pyz {'round.json ' * 50} | head -c 1; echo ${{PIPESTATUS[0]}}"
     ran = subprocess.run(["bash", "-c", command], cwd=folder, capture_output=True, text=True, check=True, timeout=120)
 
     assert ran.stdout.endswith("141\n")

@@ -343,7 +343,7 @@ def ask_text(port: int, path: str) -> tuple[int, bytes]:
 
 
 def sequencer_of(parent: int) -> int:
-    """The process id of a server's companion."""
+    """The process id of the companion that builds the log; another one projects."""
     children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
-    [found] = [int(pid) for pid in children if b"--companion-of" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+    [found] = [int(pid) for pid in children if b"\0log\0run\0" in Path(f"/proc/{pid}/cmdline").read_bytes()]
     return found
