@@ -1,6 +1,6 @@
 """`dealproof bench`: how fast it is, in ratios measured in one run.
 
-Not here: the measuring (`ops.bench_core`, `ops.bench_api`, `ops.bench_proof`).
+Not here: the measuring (`ops.bench_core`, `ops.bench_api`, `ops.bench_proof`, `ops.bench_reports`).
 """
 
 from __future__ import annotations
@@ -65,6 +65,19 @@ def proof(rounds: int, leaves: int, quick: bool, as_json: bool) -> None:
 
     sizes = QUICK if quick else Sizes(rounds=rounds, leaves=leaves)
     _print(run(sizes, _say), TARGETS, as_json=as_json)
+
+
+@bench.command()
+@click.option(
+    "--events", type=click.IntRange(10_000), default=1_000_000, show_default=True,
+    help="Events of the large journal; the small one has a tenth.",
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+def reports(events: int, as_json: bool) -> None:
+    """Catching up, a month's revenue, and the memory of exports.  The databases are scratch ones."""
+    from ops.bench_reports import TARGETS, Sizes, run
+
+    _print(run(Sizes(events=events), _say), TARGETS, as_json=as_json)
 
 
 def _say(step: str) -> None:

@@ -574,7 +574,7 @@ def test_an_append_during_a_look_is_no_gap(url: str, monkeypatch: pytest.MonkeyP
 
     def look() -> None:
         with projector(url) as connection:
-            runner = Runner(connection, fresh())
+            runner = Runner(connection, [Cash()])  # which has little to write, and so looks often
             while not over.is_set():
                 gaps.append(runner.step().gap)
 
@@ -584,4 +584,4 @@ def test_an_append_during_a_look_is_no_gap(url: str, monkeypatch: pytest.MonkeyP
         play_rounds(journal, 25, 12)
     over.set()
     thread.join()
-    assert len(gaps) > 5 and set(gaps) == {None}
+    assert set(gaps) == {None}
