@@ -146,7 +146,7 @@ def _copy(table: Table, name: sql.Identifier) -> sql.Composed:
 
 
 def _insert(table: Table, name: sql.Identifier) -> sql.Composed:
-    arrays = [sql.SQL("%s::{}[]").format(sql.SQL(kind.partition(" ")[0])) for _, kind in table.columns]
+    arrays = [sql.SQL("%b::{}[]").format(sql.SQL(kind.partition(" ")[0])) for _, kind in table.columns]
     insert = sql.SQL("insert into {name} as kept ({columns}) select * from unnest({arrays}) on conflict ({key}) do ")
     return insert.format(
         name=name, columns=_names(column for column, _ in table.columns), arrays=sql.SQL(", ").join(arrays),
