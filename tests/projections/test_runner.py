@@ -200,7 +200,7 @@ def test_a_gap_is_not_passed(
     status = read_status(connection, list(PROJECTIONS))
     assert not status.caught_up
     [hole] = status.holes
-    assert (hole.first, hole.last, hole.behind, hole.may_be_filled) == (200, 201, 202, False)
+    assert (hole.first, hole.last, hole.behind) == (200, 201, 202)
     assert hole.at is not None
 
     owner.execute("insert into dealproof.events select * from kept")
@@ -232,7 +232,8 @@ def test_a_gap_that_an_open_transaction_may_fill_is_told_apart(
         owner.execute(insert, ("note:2", end + 2))
         assert [hole.may_be_filled for hole in read_status(connection, list(PROJECTIONS)).holes] == [True]
         early.rollback()
-    assert [hole.may_be_filled for hole in read_status(connection, list(PROJECTIONS)).holes] == [False]
+    # Transaction ids are the whole server's: one of another test may be as old, until it ends.
+    wait_for(lambda: [hole.may_be_filled for hole in read_status(connection, list(PROJECTIONS)).holes] == [False])
 
 
 # -- never past what can't be read
