@@ -43,7 +43,7 @@ class Reading:
     """A moment of some projections; `position` is the lowest at which one of them stands."""
 
     def __init__(self, connection: psycopg.Connection[Any], projections: Mapping[str, State]) -> None:
-        self._connection = connection
+        self._connection, self._streams = connection, 0
         self.projections = projections
         self.position = min((state.position for state in projections.values()), default=0)
         self._names = {
@@ -58,8 +58,9 @@ class Reading:
     def stream(
         self, query: LiteralString, parameters: Parameters = (), size: int = 1000
     ) -> Iterator[tuple[Any, ...]]:
-        """The rows of a query, in the memory of `size` of them."""
-        with self._connection.cursor("reading") as cursor:
+        """The rows of a query, in the memory of `size` of them; several may be read side by side."""
+        self._streams += 1
+        with self._connection.cursor(f"reading_{self._streams}") as cursor:
             cursor.itersize = size
             cursor.execute(self._named(query), parameters)
             yield from cursor

@@ -37,6 +37,7 @@ _COMMANDS: Final = {
     "play": "ops.cli.play:play",
     "project": "ops.cli.project:project",
     "receipt": "ops.cli.receipt:receipt",
+    "reconcile": "ops.cli.reconcile:reconcile",
     "report": "ops.cli.report:report",
     "rng": "ops.cli.dump:rng",
     "rounds": "ops.cli.rounds:rounds",
@@ -144,7 +145,7 @@ def _mendable(error: Exception) -> bool:
     names = {
         "ApiProblem", "ApiUnavailable", "DatabaseUnavailable", "DayUnknown", "DrillError", "EnvelopeMismatch",
         "EvidenceError", "JournalError", "KeyFileError", "LevelError", "LogKeyError", "LogUnavailable", "NoteError",
-        "PostgresServerError", "ProjectionMissing", "ReceiptError", "ReportError", "RulesetError",
+        "PostgresServerError", "ProjectionMissing", "ReceiptError", "ReconcileError", "ReportError", "RulesetError",
         "RunningAlready", "ScenarioError", "SealError", "ServerFailed", "SimulationError", "StoreError", "TrustError",
         "UnknownRound", "VersionOther", "WitnessError", "WorkerLost",
     }  # fmt: skip

@@ -1,0 +1,1 @@
+"""Reconciling: projections against the journal, and operators' files against both."""
