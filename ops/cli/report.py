@@ -24,6 +24,13 @@ if TYPE_CHECKING:
 BINARY = ("xlsx", "parquet", "pdf")
 
 
+def _later(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    """A position, or now."""
+    if value is not None and value != "now" and not (value.isascii() and value.isdigit()):
+        raise UsageError(f"--compare-with: {value!r} is neither a position nor now")
+    return value
+
+
 @click.command()
 @click.argument("name", required=False)
 @click.option("--list", "listed", is_flag=True, help="Name every report, with what it answers.")
@@ -45,6 +52,9 @@ BINARY = ("xlsx", "parquet", "pdf")
 @click.option("--as-of", type=click.IntRange(min=0), metavar="POSITION", help="As it was when the journal ended there.")
 @click.option("--generated-at", callback=record_text, default="", metavar="TIME", help="The time it names.")
 @click.option("--without-log", is_flag=True, help="Name no root of the log.")
+@click.option(
+    "--compare-with", callback=_later, metavar="POSITION|now", help="Tell what differs from --as-of, and what did it."
+)
 @click.option("--sign", type=click.Path(path_type=Path), help="Sign the PDF with this PKCS#12 or PEM file.")
 @click.option("--passphrase-file", type=click.Path(path_type=Path), help="The file's passphrase, in a file.")
 @click.pass_obj
@@ -52,11 +62,12 @@ def report(
     settings: Settings, name: str | None, listed: bool, begin: str | None, end: str | None, table: str | None,
     ruleset: str | None, player: str | None, currency: str | None, zone: str, language: str, form: str,
     output: Path | None, charts: Path | None, large_win: int | None, as_of: int | None, generated_at: str,
-    without_log: bool, sign: Path | None, passphrase_file: Path | None,
+    without_log: bool, compare_with: str | None, sign: Path | None, passphrase_file: Path | None,
 ) -> int:  # fmt: skip
     """Print a report of the period: NAME, --from and --to; `report --list` names them all.
 
-    The projections are brought up first, unless --as-of is given.  Exit status: 0 its identities hold, 1 one does not.
+    The projections are brought up first, unless --as-of is given.  Exit status: 0 its identities hold, 1 one does not;
+    with --compare-with 0 nothing differs, 1 something does.
     """
     from ops.reports.building import Filters
     from ops.reports.making import Asked
@@ -73,7 +84,25 @@ def report(
     asked = Asked(
         name, begin, end, zone, language, filters, as_of, _time(generated_at), without_log, large_win
     )
+    if compare_with is not None:
+        _require_terminal(form, output, charts)
+        return _compared(settings, asked, compare_with, form)
     return _made(settings, asked, form, output, charts, sign, passphrase_file)
+
+
+def _require_terminal(form: str, output: Path | None, charts: Path | None) -> None:
+    if form not in ("text", "json") or output is not None or charts is not None:
+        raise UsageError("report: --compare-with writes text or json to standard output")
+
+
+def _compared(settings: Settings, asked: Asked, compare_with: str, form: str) -> int:
+    from ops.cli.report_compare import compare
+    from ops.site import read_journal
+
+    with read_journal(settings) as (url, _):
+        _bring_up(url)
+        later = None if compare_with == "now" else int(compare_with)
+        return compare(settings, url, asked, later, as_json=form == "json")
 
 
 def _list() -> int:
