@@ -26,6 +26,9 @@ RETRY_SECONDS: Final = 2.0
 
 Connection = psycopg.Connection[tuple[Any, ...]]
 
+# Where there is no such table yet, whoever tries is told so.
+_MAY_PROJECT: Final = "select coalesce(has_table_privilege(to_regclass('projections.state'), 'update'), true)"
+
 
 def some(names: Sequence[str] | None = None) -> list[Projection]:
     """These projections, or all, with nothing in their memory.  Raises LookupError for a name that is none."""
@@ -40,6 +43,12 @@ def projector(url: str) -> Iterator[Connection]:
     """A connection with the rights of the projector.  Raises DatabaseUnavailable."""
     with database.connect(url, database.PROJECTOR_ROLE) as connection:
         yield connection
+
+
+def may_project(url: str) -> bool:
+    """Whether the login of this address may bring projections up.  Raises DatabaseUnavailable."""
+    with projector(url) as connection, database.explained(url):
+        return connection.execute(_MAY_PROJECT).fetchone() == (True,)
 
 
 def catch_up(

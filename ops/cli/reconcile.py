@@ -7,7 +7,6 @@ Not here: the reckoning (`ops.reconciling`).
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -58,6 +57,7 @@ def reconcile(
 
 def _journal(settings: Settings, as_json: bool) -> int:
     from ops import database
+    from ops.cli.bring_up import bring_up
     from ops.cli.progress import progress
     from ops.reconciling.reconcile import reconcile as reconcile_all
     from ops.site import read_journal
@@ -75,18 +75,6 @@ def _journal(settings: Settings, as_json: bool) -> int:
     else:
         _print(made)
     return 0 if made.holds else 1
-
-
-def bring_up(url: str) -> None:
-    """Let the projections take in what is new; say what stands in the way."""
-    from ops.projecting import catch_up
-
-    step = catch_up(url)
-    for stop in step.stopped:
-        print(f"dealproof: projection {stop.name} has stopped: {stop.reason}", file=sys.stderr)
-    if step.gap is not None:
-        text = f"position {step.gap} of the journal is missing; nothing behind it is counted (dealproof project status)"
-        print(f"dealproof: {text}", file=sys.stderr)
 
 
 # -- for people

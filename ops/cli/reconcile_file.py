@@ -18,9 +18,10 @@ from typing import Any, Final
 
 from domain.currency import EXPONENTS, in_major_units
 from ops import clock, database
+from ops.cli.bring_up import bring_up
 from ops.cli.columns import print_columns
 from ops.cli.output import data_console, printable, write_json_line
-from ops.cli.reconcile import SHOWN, bring_up
+from ops.cli.reconcile import SHOWN
 from ops.files import whole_file
 from ops.reconciling.mapping import MONEY, Mapping, ReconcileError, What, read_mapping
 from ops.reconciling.matching import Difference, Matching, Outcome, match

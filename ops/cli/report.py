@@ -96,11 +96,12 @@ def _require_terminal(form: str, output: Path | None, charts: Path | None) -> No
 
 
 def _compared(settings: Settings, asked: Asked, compare_with: str, form: str) -> int:
+    from ops.cli.bring_up import bring_up
     from ops.cli.report_compare import compare
     from ops.site import read_journal
 
     with read_journal(settings) as (url, _):
-        _bring_up(url)
+        bring_up(url)
         later = None if compare_with == "now" else int(compare_with)
         return compare(settings, url, asked, later, as_json=form == "json")
 
@@ -129,12 +130,13 @@ def _made(
     settings: Settings, asked: Asked, form: str, output: Path | None, charts: Path | None, sign: Path | None,
     passphrase_file: Path | None,
 ) -> int:  # fmt: skip
+    from ops.cli.bring_up import bring_up
     from ops.reports.making import open_report
     from ops.site import read_journal
 
     with read_journal(settings) as (url, _):
         if asked.as_of is None:
-            _bring_up(url)
+            bring_up(url)
         with open_report(settings, url, asked) as made:
             made, residuals = _watched(made)
             if charts is not None:
@@ -143,18 +145,6 @@ def _made(
     for sentence in residuals:
         print(f"dealproof: an identity does not hold: {sentence}", file=sys.stderr)
     return 1 if residuals else 0
-
-
-def _bring_up(url: str) -> None:
-    """Take in what is new; say what stands in the way."""
-    from ops.projecting import catch_up
-
-    step = catch_up(url)
-    for stop in step.stopped:
-        print(f"dealproof: projection {stop.name} has stopped: {stop.reason}", file=sys.stderr)
-    if step.gap is not None:
-        text = f"position {step.gap} of the journal is missing; nothing behind it is counted (dealproof project status)"
-        print(f"dealproof: {text}", file=sys.stderr)
 
 
 def _watched(made: Report) -> tuple[Report, list[str]]:

@@ -8,6 +8,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
+from uuid import uuid4
 
 import psycopg
 import pytest
@@ -95,3 +97,23 @@ def test_an_empty_house_agrees(migrated_database_url: str, tmp_path: Path) -> No
     ran = reconcile(migrated_database_url, tmp_path)
     assert (ran.status, ran.stderr) == (0, "")
     assert ran.stdout.splitlines()[-1] == "Everything agrees up to event 0: no residual, no row that differs."
+
+
+def test_a_login_that_only_reads_gets_what_others_have_taken_in(url: str, owner: Owner, tmp_path: Path) -> None:
+    """A regulator's: reports and reconciliation go as far as the projector has come, and say so."""
+    assert reconcile(url, tmp_path).status == 0
+    name = f"test_inspector_{uuid4().hex}"
+    owner.execute(f"create role {name} login password 'secret'".encode())
+    try:
+        owner.execute(f"grant dealproof_reader to {name}".encode())
+        parts = urlsplit(url)
+        reader = parts._replace(netloc=f"{name}:secret@{parts.netloc.rpartition('@')[2]}").geturl()
+        period = "--from", "2026-01", "--to", "2027-12"
+        for ran in (
+            reconcile(reader, tmp_path),
+            dealproof("--database-url", reader, "report", "gaming-revenue", *period, "--without-log"),
+        ):
+            assert ran.status == 0 and ran.stdout
+            assert "this login may not bring the projections up" in ran.stderr and ran.stderr.count("\n") == 1
+    finally:
+        owner.execute(f"drop role {name}".encode())
