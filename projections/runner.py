@@ -158,12 +158,13 @@ def _move(cursor: Cursor, name: str, position: int, failed: Stopped | None) -> N
 # -- tables
 
 
-def make_ready(connection: Connection, projection: Projection) -> None:
-    """Make the tables of a projection that was never run.  Raises VersionOther."""
+def make_ready(connection: Connection, projection: Projection) -> bool:
+    """Make the tables of a projection that was never run; whether that was so.  Raises VersionOther."""
     with connection.transaction(), connection.cursor() as cursor:
         cursor.execute(_ONE_AT_A_TIME)
         row = cursor.execute(_VERSION, (projection.NAME,)).fetchone()
         if row is None:
+            _drop(cursor, projection, 1)  # a restore may have brought tables without their state
             Store(cursor, projection.TABLES, 1).create()
             cursor.execute(_BEGIN, (projection.NAME, 1, projection.VERSION, _tables(projection)))
         elif row[0] != projection.VERSION:
@@ -171,6 +172,12 @@ def make_ready(connection: Connection, projection: Projection) -> None:
                 f"projection {projection.NAME}: its tables are of definition {row[0]}, this program has "
                 f"{projection.VERSION}: dealproof project rebuild {projection.NAME}"
             )
+    return row is None
+
+
+def _drop(cursor: Cursor, projection: Projection, generation: int) -> None:
+    for table in projection.TABLES:
+        cursor.execute(sql.SQL("drop table if exists {}").format(physical(table.name, generation)))
 
 
 class Rebuilt(NamedTuple):
@@ -225,8 +232,7 @@ def _begin_building(connection: Connection, projection: Projection) -> int:
         if row is None:
             raise LookupError(f"projection {projection.NAME}: was never run; there is nothing to rebuild")
         generation: int = row[0] + 1
-        for table in projection.TABLES:
-            cursor.execute(sql.SQL("drop table if exists {}").format(physical(table.name, generation)))
+        _drop(cursor, projection, generation)
         Store(cursor, projection.TABLES, generation).create(indexed=False)
         cursor.execute(_BUILD, (generation, projection.NAME))
     return generation

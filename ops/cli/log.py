@@ -90,8 +90,11 @@ def _follow(settings: Settings, journal: Journal, until: threading.Event) -> Non
 @log.command()
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 @click.pass_obj
-def status(settings: Settings, as_json: bool) -> None:
-    """Say how far the log is, what it waits for and who has signed it."""
+def status(settings: Settings, as_json: bool) -> int:
+    """Say how far the log is, what it waits for and who has signed it.
+
+    Exit status: 1 if the journal has lost events that the log has, else 0.
+    """
     from ops.log.status import read_status
     from ops.site import read_journal
 
@@ -102,6 +105,7 @@ def status(settings: Settings, as_json: bool) -> None:
     else:
         for line in found.lines():
             data_console().print(line, soft_wrap=True)
+    return 1 if found.lost else 0
 
 
 @log.command(name="key")

@@ -114,7 +114,9 @@ def rebuild(settings: Settings, names: tuple[str, ...], every: bool, compare: bo
     with read_journal(settings) as (url, _):
         for projection in some(chosen):
             with projector(url) as connection, database.explained(url), progress(projection.NAME, 0) as advance:
-                _make_first(connection, projection)
+                if _make_first(connection, projection):
+                    data_console().print(f"{projection.NAME}: was never run; it is built for the first time")
+                    continue
                 try:
                     built = runner.rebuild(connection, projection, _teller(advance), compare=compare)
                 except Unreadable as error:
@@ -124,13 +126,14 @@ def rebuild(settings: Settings, names: tuple[str, ...], every: bool, compare: bo
     return 1 if differ else 0
 
 
-def _make_first(connection: Any, projection: Any) -> None:
+def _make_first(connection: Any, projection: Any) -> bool:
+    """Whether there was nothing to rebuild."""
     from projections.runner import VersionOther, make_ready
 
     try:
-        make_ready(connection, projection)
+        return make_ready(connection, projection)
     except VersionOther:
-        return  # which is why it is rebuilt
+        return False  # which is why it is rebuilt
 
 
 def _teller(advance: Any) -> Any:

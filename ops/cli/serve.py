@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     from granian.server.mp import MPServer
 
+    from ops.journal import Journal
+
 CONNECTIONS: Final = 16_384
 """Open connections a worker takes at once; whoever sends nothing costs a file descriptor and no thread."""
 
@@ -70,7 +72,8 @@ def serve(
     if metrics is not None:
         _require_free(*read_address(metrics, "--metrics"), f"--metrics {metrics}")
     _allow_descriptors()
-    with open_journal(settings) as (url, _), ExitStack() as stack:
+    with open_journal(settings) as (url, journal), ExitStack() as stack:
+        _require_all_events(settings, journal)
         current_data_key(url, settings)  # a key file that is lost is told here, in one line
         if not no_log:
             make_keys(settings)  # and so are these
@@ -92,6 +95,8 @@ def _server(host: str, port: int, workers: int, blocking_threads: int) -> MPServ
     from granian.http import HTTP1Settings
     from granian.log import LogLevels
     from granian.server.mp import MPServer
+
+    from ops.journal import Journal
 
     return MPServer(
         "ops.api.worker:make_app",
@@ -120,6 +125,20 @@ def _require_free(host: str, port: int, option: str) -> None:
             probe.bind(address)
     except OSError as error:
         raise UsageError(f"{option}: can't listen there: {error.strerror}") from None
+
+
+def _require_all_events(settings: Settings, journal: Journal) -> None:
+    """Raise UsageError where the journal has lost events that the log has: what is played then is a fork."""
+    from ops.log.store import LogStore, StoreError
+
+    try:
+        size = LogStore(settings.log_folder).size()
+    except (StoreError, OSError):
+        return  # the log's sequencer says so, and serving goes on
+    head = journal.head_position()
+    if size > head:
+        lost = f"the log has {size:,} events, the journal ends at position {head:,}; its last {size - head:,} are gone"
+        raise UsageError(f"serve: {lost}: docs/runbooks/backup.md")
 
 
 def _allow_descriptors() -> None:

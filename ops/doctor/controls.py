@@ -233,9 +233,9 @@ JOURNAL: Final = Control(
     name="journal",
     looks_at=(
         "Positions run from 1 without a gap, the commands have as many events as there are, every open round was "
-        "opened."
+        "opened, and the journal has all events that the log has."
     ),
-    protects_from="An event that was deleted, or a table restored from another moment, is seen without a long proof.",
+    protects_from="An event that was deleted, or a restore from another moment, is seen without a long proof.",
     not_from=(
         "Whoever deletes in all tables alike, or changes an event and leaves their number. `dealproof verify --all` "
         "and `--accounts` prove more, and the log and its witness the rest."

@@ -1,6 +1,6 @@
 """Whether the journal's tables agree in number: a quick look, not a proof.
 
-Not here: the proof that they agree in all (`ops.accounts_proof`), the log (`domain.log`).
+Not here: the proof that they agree in all (`ops.accounts_proof`), what the log says of each event (`ops.log.audit`).
 """
 
 from __future__ import annotations
@@ -9,11 +9,27 @@ from collections.abc import Iterator
 from typing import Final
 
 from ops.doctor.patient import Found, Patient
+from ops.log.store import LogStore, StoreError
 
 
 def examine_journal(patient: Patient) -> Found:
-    """Positions, commands, open rounds."""
-    return Found([*_positions(patient), *_commands(patient), *_open_rounds(patient)])
+    """Positions, commands, open rounds, and the end against the log's."""
+    log = _behind_the_log(patient)
+    return Found([*_positions(patient), *_commands(patient), *_open_rounds(patient), *log.findings], [], log.unchecked)
+
+
+def _behind_the_log(patient: Patient) -> Found:
+    """What the log has, the journal had: a restore that is too old is missing its end."""
+    try:
+        size = LogStore(patient.settings.log_folder).size()
+    except (StoreError, OSError) as error:
+        return Found(unchecked=[f"the end of the journal against the log: {error}"])
+    # The log was looked at first, so one that grows meanwhile is never ahead.
+    head = patient.journal.head_position()
+    if size <= head:
+        return Found()
+    gone = f"the log has {size:,} events, the journal ends at position {head:,}: its last {size - head:,} are gone"
+    return Found([gone])
 
 
 def _positions(patient: Patient) -> Iterator[str]:

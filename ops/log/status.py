@@ -34,6 +34,17 @@ class Status:
         """Events that the newest checkpoint covers."""
         return 0 if self.checkpoint is None else self.checkpoint.checkpoint.size
 
+    @property
+    def lost(self) -> int:
+        """Events that the log has and the journal has not."""
+        return max(self.size - self.head, 0)
+
+    @property
+    def _distance(self) -> str:
+        if self.lost:
+            return f"and the journal has lost the last {self.lost:,} of them (docs/runbooks/backup.md)"
+        return f"{self.head - self.size:,} behind"
+
     def as_json(self) -> dict[str, Any]:
         """For programs."""
         gap = None if self.gap is None else {**self.gap._asdict(), "seconds": self.gap.seconds}
@@ -52,7 +63,7 @@ class Status:
         """For people."""
         lines = [
             f"Log {self.origin}: its sequencer " + ("runs." if self.running else "does not run."),
-            f"Journal: {self.head:,} events; log: {self.size:,}, {self.head - self.size:,} behind.",
+            f"Journal: {self.head:,} events; log: {self.size:,}, {self._distance}.",
         ]
         if self.gap is not None:
             age = "" if self.gap.seconds is None else f", {self.gap.seconds:,} seconds old"

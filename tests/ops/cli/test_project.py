@@ -109,8 +109,21 @@ def test_a_rebuild_says_how_far_it_came_and_what_differed(url: str, owner: Owner
 def test_everything_is_rebuilt_at_once(url: str, tmp_path: Path) -> None:
     """Also what was never run."""
     ran = project(url, tmp_path, "rebuild", "--all")
-    assert (ran.status, len(ran.stdout.splitlines())) == (0, len(PROJECTIONS))
-    assert project(url, tmp_path, "status").status == 0
+    assert ran.stdout.splitlines() == [f"{name}: was never run; it is built for the first time" for name in PROJECTIONS]
+    assert (ran.status, project(url, tmp_path, "status").status) == (0, 0)
+    again = project(url, tmp_path, "rebuild", "--all", "--compare").stdout.splitlines()
+    assert [line.endswith("; not one row differs") for line in again] == [True] * len(PROJECTIONS)
+
+
+def test_tables_that_a_restore_brought_without_their_state_are_made_anew(
+    url: str, owner: Owner, tmp_path: Path
+) -> None:
+    """Whatever stands in them."""
+    project(url, tmp_path, "run", "--once", "balances")
+    owner.execute("delete from projections.state")
+    owner.execute("update projections.balance_1 set amount = 5")
+    assert project(url, tmp_path, "rebuild", "balances").status == 0
+    assert owner.execute("select count(*) from projections.balance_1 where amount = 5").fetchall() == [(0,)]
 
 
 @pytest.mark.parametrize(

@@ -56,6 +56,16 @@ def test_a_journal_with_events_is_in_order(examined: Examination, superuser: Sup
     assert examined.findings() == []
 
 
+def test_a_log_that_is_no_longer_readable_is_not_called_in_order(examined: Examination, settings: Settings) -> None:
+    """Nobody can tell then whether the journal has its end."""
+    settings.log_folder.mkdir(parents=True, exist_ok=True)
+    (settings.log_folder / "checkpoint").write_bytes(b"nonsense")
+
+    [journal] = [check for check in examined.report().checks if check.name == "journal"]
+    assert journal.status is ControlStatus.NOT_CHECKABLE
+    assert journal.notes[0].startswith("the end of the journal against the log: ")
+
+
 def test_every_server_of_the_tests_is_in_order(migrated_database_url: str, settings: Settings) -> None:
     """The session's server too, which `TEST_DATABASE_URL` may make one of another PostgreSQL."""
     with Journal.open(migrated_database_url) as journal:
