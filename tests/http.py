@@ -5,6 +5,7 @@ Not here: how the product serves (`ops.serving_process`).
 
 from __future__ import annotations
 
+import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -30,3 +31,10 @@ def served(program: Any) -> Iterator[str]:
         server.trigger.pull_trigger(server._map.clear)  # the loop ends when it has nothing to look at
         thread.join()
         server.close()
+
+
+def free_port() -> int:
+    """One that nobody listened at a moment ago."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

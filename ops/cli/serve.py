@@ -96,7 +96,6 @@ def _server(host: str, port: int, workers: int, blocking_threads: int) -> MPServ
     from granian.log import LogLevels
     from granian.server.mp import MPServer
 
-    from ops.journal import Journal
 
     return MPServer(
         "ops.api.worker:make_app",

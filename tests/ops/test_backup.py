@@ -41,6 +41,7 @@ from ops.settings import Settings
 from ops.site import current_data_key, open_journal, read_journal
 from projections.catalogue import PROJECTIONS
 from tests.conftest import open_folder
+from tests.http import free_port
 from tests.ops.cli.running import REPOSITORY, Ran, dealproof
 from tests.ops.floor.casino import GAMES, OPEN, RUSSIAN, Casino, box
 
@@ -366,7 +367,7 @@ def test_a_journal_that_lost_its_end_is_noticed_against_the_log(old: Old, behind
     assert (said.status, f"the journal has lost the last {size - events} of them" in said.stdout) == (1, True)
     examined = behind.run("doctor", "--no-record")
     assert (examined.status, f": its last {size - events} are gone" in examined.stdout) == (1, True)
-    served = behind.run("serve", "--port", "0")
+    served = behind.run("serve", "--port", str(free_port()))
     assert (served.status, served.stderr.count("\n")) == (2, 1) and "are gone: docs/runbooks/backup.md" in served.stderr
     for blind in ("verify --all", "verify --accounts", "reconcile"):
         behind.good(*blind.split())

@@ -25,15 +25,10 @@ from ops.journal import Journal
 from ops.postgres_server import status as postgres_status
 from ops.settings import Settings
 from tests.conftest import open_folder
+from tests.http import free_port
 from tests.ops.api.houses import box
 from tests.ops.cli.running import REPOSITORY, command, dealproof
 from tests.ops.floor.casino import Casino
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @dataclass

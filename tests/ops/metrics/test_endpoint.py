@@ -22,6 +22,7 @@ from ops.metrics.endpoint import MOST_REQUESTS, endpoint
 from ops.metrics.families import FAMILIES
 from ops.metrics.looking import Seen, Watch
 from ops.settings import Settings
+from tests.http import free_port
 from tests.ops.cli.running import REPOSITORY, command, dealproof
 
 
@@ -124,12 +125,6 @@ def test_callers_who_send_nothing_take_no_more_than_their_places(settings: Setti
 
 
 # -- as a command
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @contextmanager
