@@ -123,9 +123,23 @@ def run(arguments: list[str]) -> int:
         return _say("this is a bug; the lines above say where", 70)
 
 
-def _leave(number: int, _: FrameType | None) -> None:
-    """A polite kill ends as an interrupt does: what was opened is closed, the embedded server is stopped."""
-    sys.exit(128 + number)
+def _leave(number: int, frame: FrameType | None) -> None:
+    """A polite kill ends as an interrupt does: what was opened is closed, the embedded server is stopped.
+
+    In the middle of an import it waits: some of what Python does there swallows an exception, and the kill with it.
+    """
+    if not _importing(frame):
+        sys.exit(128 + number)
+    signal.signal(signal.SIGALRM, lambda _, later: _leave(number, later))
+    signal.setitimer(signal.ITIMER_REAL, 0.05)
+
+
+def _importing(frame: FrameType | None) -> bool:
+    while frame is not None:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _require_text(arguments: list[str]) -> None:

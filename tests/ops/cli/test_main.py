@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from importlib.metadata import version
+from pathlib import Path
 
 import click
 import pytest
@@ -92,6 +93,18 @@ def test_a_signal_ends_a_command_without_a_traceback(number: signal.Signals, sta
 
     assert process.returncode == status
     assert b"Traceback" not in complaint
+
+
+def test_a_polite_kill_in_the_middle_of_an_import_is_not_lost(tmp_path: Path) -> None:
+    """Python swallows exceptions in some places there, as this module does."""
+    (tmp_path / "swallows.py").write_text(
+        "import os, signal\ntry:\n    os.kill(os.getpid(), signal.SIGTERM)\nexcept BaseException:\n    pass\n"
+    )
+    end = f"import sys, time; sys.path.insert(0, {str(tmp_path)!r}); import swallows; time.sleep(60)"
+    ended = subprocess.run(
+        [sys.executable, "-c", ENDS.format(end=end)], cwd=REPOSITORY, capture_output=True, timeout=30, check=False
+    )
+    assert (ended.returncode, ended.stderr) == (143, b"")
 
 
 # -- what can be mended
