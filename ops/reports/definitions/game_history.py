@@ -64,8 +64,8 @@ def _rounds(words: Words) -> Listing:
 
 
 _NOTE: Final = (
-    "The table of test accounts has the rounds in which nobody else played. How many rounds a verification could not "
-    "check stands in the report of verdicts."
+    "The table of test accounts has the rounds in which nobody else played. A verification counts the rounds that it "
+    "could not check and does not name them; how many they were stands in the report of verdicts."
 )
 
 
@@ -117,14 +117,18 @@ and (%(player)s::text is null or exists (
 
 # Which rounds a run has seen follows from where their seeds were revealed: a run of what ended since the run before has
 # those behind where that one ended.  A run keeps its first findings only: of a round that is not among them nothing is
-# known where there were more.
+# known where there were more.  It counts rounds that it could not check, and does not name them: where they are more
+# than were open, some that had ended are among them (of a ruleset that was not known).
 ROWS: Final = """
 with run as materialized (
     select position, to_position,
         case scope when 'whole' then 0 else coalesce(lag(to_position) over (order by position), 0) end as from_position,
         discrepancies > (
             select count(distinct finding.round) from {finding} as finding
-            where finding.position = verification.position) as cut
+            where finding.position = verification.position) as cut,
+        not_checkable > case scope when 'whole' then (
+            select count(*) from {commitment} as open where open.opened_position <= to_position
+            and (open.revealed_position is null or open.revealed_position > to_position)) else 0 end as doubtful
     from {verification} as verification
     where position <= %(position)s and scope in ('whole', 'ended since the run before')
 )
@@ -135,12 +139,13 @@ select ended_at, round.table_name, round.number, ruleset, ending, round.boxes, a
             and finding.position <= %(position)s and finding.position >= coalesce(run.position, 0)) then 'discrepancy'
         when run.position is null then 'not verified yet'
         when run.cut then 'more discrepancies than were kept'
+        when run.doubtful then 'verified, or not checkable'
         else 'verified' end,
     round.round
 from {round} as round
 left join {commitment} as commitment on commitment.round = round.round
 left join lateral (
-    select run.position, run.cut from run
+    select run.position, run.cut, run.doubtful from run
     where run.from_position < commitment.revealed_position and commitment.revealed_position <= run.to_position
     order by run.position desc limit 1
 ) as run on true

@@ -14,6 +14,7 @@ from fractions import Fraction
 from math import isqrt
 from typing import Final
 
+from domain.ledger import Wager
 from ops.reports.building import Body, Request
 from ops.reports.definitions import performance_sums as sums
 from ops.reports.definitions.common import Columns, Key, added, empty, keys_of, ratio, section, who, with_totals
@@ -30,6 +31,8 @@ NEEDS: Final = sums.NEEDS
 
 Z: Final = Fraction(1_959_964, 1_000_000)
 """Standard deviations on either side that hold 95 of 100."""
+
+_ORDER: Final = [str(wager) for wager in Wager]
 
 PARTS: Final = 10**8
 """Into how many parts a return is cut when its square root is taken."""
@@ -103,11 +106,12 @@ def _game_cells(row: Sequence[int]) -> Sequence[Cell]:
 def _parts(
     words: Words, key: Key, wagers: dict[tuple[Place, str, str], list[int]]
 ) -> list[tuple[tuple[str, ...], list[int]]]:
-    return sorted(
-        ((place.ruleset, place.table, words(mode), words(wager)), [*row, 1])
-        for (place, mode, wager), row in wagers.items()
-        if (place.currency, place.test) == key
-    )
+    """In the same order in every language: wagers as a round has them."""
+    chosen = [each for each in wagers.items() if (each[0][0].currency, each[0][0].test) == key]
+    chosen.sort(key=lambda each: (each[0][0].ruleset, each[0][0].table, each[0][1], _ORDER.index(each[0][2])))
+    return [
+        ((place.ruleset, place.table, words(mode), words(wager)), [*row, 1]) for (place, mode, wager), row in chosen
+    ]
 
 
 def _wager_columns(words: Words) -> list[Column]:

@@ -252,13 +252,15 @@ def _left_open(floor: Floor, table: Table, *boxes: c.PlaceBox) -> None:
     allowed(floor.deal(new_command("floor"), opened.stream))
 
 
-def verified(journal: Journal, scope: str, rounds: int, discrepancies: int, *found: str) -> int:
+def verified(
+    journal: Journal, scope: str, rounds: int, discrepancies: int, *found: str, not_checkable: int = 0
+) -> int:
     """Record a run over what there is, with a finding in each of some rounds; the position of the record."""
     findings = [Finding("payouts", "returned", "event 7 box-settled.v1", "300", "200", each) for each in found]
     event = RoundsVerified(
-        by="auditor", discrepancies=discrepancies, findings=findings, found=discrepancies, not_checkable=0,
+        by="auditor", discrepancies=discrepancies, findings=findings, found=discrepancies, not_checkable=not_checkable,
         rounds=rounds, scope=scope, software="0", to_position=journal.head_position(),
-        verified=rounds - discrepancies, whole=scope == WHOLE,
+        verified=rounds - discrepancies - not_checkable, whole=scope == WHOLE,
     )  # fmt: skip
     carry_out_one(journal, new_command("auditor"), CODEC, VERIFICATION, lambda _: event)
     return journal.head_position()

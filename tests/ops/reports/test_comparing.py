@@ -122,16 +122,17 @@ def test_people_and_programs_get_the_same_comparison(house: PlayedHouse, monkeyp
     ("arguments", "message"),
     [
         (("--compare-with", "now"), "--compare-with: goes with --as-of"),
-        (("--as-of", "50", "--compare-with", "50"), "--compare-with: 50 does not lie behind --as-of 50"),
-        (("--as-of", "50", "--compare-with", "later"), "--compare-with: 'later' is neither a position nor now"),
-        (("--as-of", "50", "--compare-with", "99999999"), "99999999 lies beyond"),
-        (("--as-of", "50", "--compare-with", "now", "--format", "csv"), "writes text or json to standard output"),
-        (("--as-of", "50", "--compare-with", "now", "-o", "x"), "writes text or json to standard output"),
+        (("--as-of", "{}", "--compare-with", "{}"), "--compare-with: {0} does not lie behind --as-of {0}"),
+        (("--as-of", "{}", "--compare-with", "later"), "--compare-with: 'later' is neither a position nor now"),
+        (("--as-of", "{}", "--compare-with", "99999999"), "99999999 lies beyond"),
+        (("--as-of", "{}", "--compare-with", "now", "--format", "csv"), "writes text or json to standard output"),
+        (("--as-of", "{}", "--compare-with", "now", "-o", "x"), "writes text or json to standard output"),
     ],
 )  # fmt: skip
 def test_a_comparison_that_can_not_be_made_is_refused(
     house: PlayedHouse, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], message: str
 ) -> None:
     monkeypatch.setattr("ops.clock.now", lambda: "2027-01-01T00:00:00.000Z")
-    ran = report(house, *arguments)
-    assert (ran.status, ran.stdout) == (2, "") and message in ran.stderr
+    position = house.borders[20]
+    ran = report(house, *(argument.format(position) for argument in arguments))
+    assert (ran.status, ran.stdout) == (2, "") and message.format(position) in ran.stderr

@@ -17,6 +17,7 @@ from ops.journal import Journal
 from ops.projecting import catch_up
 from ops.reports.building import Filters, ReportError
 from ops.reports.definitions import REPORTS, definition
+from ops.reports.model import Kind
 from tests.ops.reports.played_house import VISITOR, PlayedHouse, day, first_round, played_house, quarter, verified
 
 Cells = dict[str, object]
@@ -163,6 +164,8 @@ def test_a_verdict_is_never_better_than_what_is_known(house: PlayedHouse) -> Non
             verified(journal, WHOLE, 44, 2, first),
             verified(journal, WHOLE, 44, 0),
             verified(journal, "table five-card-poker-1", 9, 1, first),
+            verified(journal, WHOLE, 44, 0, not_checkable=2),
+            verified(journal, WHOLE, 44, 0, not_checkable=3),
         ]
     catch_up(house.url)
     said = []
@@ -175,7 +178,24 @@ def test_a_verdict_is_never_better_than_what_is_known(house: PlayedHouse) -> Non
         ({"discrepancy"}, {"more discrepancies than were kept"}),
         ({"verified"}, {"verified"}),
         ({"discrepancy"}, {"verified"}),
-    ]
+        ({"verified"}, {"verified"}),
+        ({"verified, or not checkable"}, {"verified, or not checkable"}),
+    ], "two rounds are open: one more was not checkable for another reason"
+
+
+def test_rows_stand_in_the_same_order_in_every_language(house: PlayedHouse) -> None:
+    """Numbers row by row."""
+    for name in REPORTS:
+        if name == "player-statement":
+            continue
+        english, russian = (house.body(name, *house.whole, language=language) for language in ("en", "ru"))
+        for (section, rows), (_, others) in zip(english.sections, russian.sections, strict=True):
+            numbers = [n for n, column in enumerate(section.columns) if column.kind not in (Kind.TEXT, Kind.TIME)]
+            assert [[row.cells[n] for n in numbers] for row in rows] == [
+                [row.cells[n] for n in numbers] for row in others
+            ], (name, section.name)
+    wagers = [row["wager"] for row in house.body("game-performance", *house.whole).rows("wagers-test", "EUR")]
+    assert wagers[:3] == ["ante", "BET", "exchange"]
 
 
 def test_a_jackpot_shows_how_its_pot_came_to_what_it_is(house: PlayedHouse) -> None:
