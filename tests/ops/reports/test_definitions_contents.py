@@ -196,8 +196,8 @@ def test_rows_stand_in_the_same_order_in_every_language(house: PlayedHouse) -> N
             assert [[row.cells[n] for n in numbers] for row in rows] == [
                 [row.cells[n] for n in numbers] for row in others
             ], (name, section.name)
-    rows = house.body("game-performance", *house.whole).rows("wagers-test", "EUR")
-    places = [(str(row["game"]), str(row["table"]), str(row["mode"]), ORDER.index(str(row["wager"]))) for row in rows
+    wagers = house.body("game-performance", *house.whole).rows("wagers-test", "EUR")
+    places = [(str(row["game"]), str(row["table"]), str(row["mode"]), ORDER.index(str(row["wager"]))) for row in wagers
               if row["wager"] is not None]  # fmt: skip
     assert places == sorted(places) and len(places) > 8
 
