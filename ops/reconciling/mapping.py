@@ -83,7 +83,7 @@ class _Declared(Schema):
     what = fields.String(required=True, validate=validate.OneOf([str(each) for each in What]))
     columns = fields.Dict(required=True, **_WORDS, values=fields.String(validate=validate.Length(min=1)))
     currency = fields.String(load_default=None, validate=validate.OneOf(sorted(EXPONENTS), error="Is no currency."))
-    delimiter = fields.String(load_default=",", validate=validate.Length(equal=1))
+    delimiter = fields.String(load_default=",", validate=validate.OneOf([",", ";", "\t", "|"]))
     encoding = fields.String(load_default="utf-8")
     decimal = fields.String(load_default=".", validate=validate.OneOf([".", ","]))
     thousands = fields.String(load_default="", validate=validate.OneOf(["", ",", ".", " ", "'"]))

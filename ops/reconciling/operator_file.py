@@ -76,6 +76,8 @@ def _lines(path: Path, mapping: Mapping) -> Iterator[tuple[int, dict[str, str]]]
                     yield reader.line_num, {} if short else {name: cells[at].strip() for name, at in places.items()}
     except UnicodeDecodeError as error:
         raise ReconcileError(f"{path}: is not {mapping.encoding} at byte {error.start}; name its encoding") from None
+    except UnicodeError as error:
+        raise ReconcileError(f"{path}: is not {mapping.encoding}: {error}") from None
     except LookupError:
         raise ReconcileError(f"{path}: encoding: there is none called {mapping.encoding!r}") from None
     except csv.Error as error:

@@ -347,12 +347,16 @@ def test_another_encoding_can_be_named(house: PlayedHouse, tmp_path: Path) -> No
     held = hold(house, file, f'encoding = "cp1251"\n{WALLET}', "--from", "2020-01", "--to", "2020-01")
     assert [each["player"] for each in held.differences] == ["anna", "Иван"]
     assert "none called 'klingon'" in run(house, file, f'encoding = "klingon"\n{WALLET}').stderr
+    assert "is not utf-16: UTF-16 stream does not start with BOM" in run(
+        house, file, f'encoding = "utf-16"\n{WALLET}'
+    ).stderr
 
 
 BAD_MAPPINGS = {
     "no TOML": ("what = wallet", "is no TOML file"),
     "no kind": (WALLET.replace('what = "wallet"', ""), "what: Missing data for required field."),
     "another kind": (WALLET.replace('"wallet"', '"poker"'), "what: Must be one of: wallet, rounds."),
+    "a delimiter that is none": (WALLET.replace('delimiter = ";"', 'delimiter = "\\n"'), "delimiter: Must be one of"),
     "an unknown key": (f"color = 1\n{WALLET}", "color: Unknown field."),
     "an unknown column": (f'{WALLET}colour = "x"\n', "columns.colour: is no column of wallet; there are player"),
     "no player": (WALLET.replace('player = "Customer"', ""), "columns.player: is missing"),
