@@ -92,8 +92,10 @@ def read_period(begin: str, end: str, zone: str) -> Period:
     """
     clock = _zone(zone)
     first, last = _instant("--from", begin, clock, False), _instant("--to", end, clock, True)
-    if last <= first:
-        raise ReportError(f"--to: {end} lies before --from {begin}" if last < first else "--to: the period is empty")
+    if last < first or (last == first and not _INSTANT.fullmatch(end)):
+        raise ReportError(f"--to: {end} lies before --from {begin}")
+    if last == first:
+        raise ReportError("--to: the period is empty")
     for field, text, moment in (("--from", begin, first), ("--to", end, last)):
         if moment.minute % 15 or moment.second or moment.microsecond:
             raise ReportError(f"{field}: {text} is not at a quarter of an hour, by which sums are kept")

@@ -407,8 +407,8 @@ def test_options_that_do_not_go_together(house: PlayedHouse, arguments: tuple[st
 
 def test_a_period_reversed_or_in_the_future_is_refused(house: PlayedHouse, tmp_path: Path) -> None:
     file = wallet(tmp_path, GOOD)
-    reversed_ = run(house, file, WALLET, "--from", "2026-11", "--to", "2026-09")
-    assert "--to: 2026-09 lies before --from 2026-11" in reversed_.stderr
+    for begin, end in (("2026-11", "2026-10"), ("2026-11-30", "2026-11-29"), ("2026-11-30", "2025-11-30")):
+        assert f"--to: {end} lies before --from {begin}" in run(house, file, WALLET, "--from", begin, "--to", end).stderr
     assert "--from: lies in the future" in run(house, file, WALLET, "--from", "2999-01", "--to", "2999-02").stderr
 
 
