@@ -408,7 +408,8 @@ def test_options_that_do_not_go_together(house: PlayedHouse, arguments: tuple[st
 def test_a_period_reversed_or_in_the_future_is_refused(house: PlayedHouse, tmp_path: Path) -> None:
     file = wallet(tmp_path, GOOD)
     for begin, end in (("2026-11", "2026-10"), ("2026-11-30", "2026-11-29"), ("2026-11-30", "2025-11-30")):
-        assert f"--to: {end} lies before --from {begin}" in run(house, file, WALLET, "--from", begin, "--to", end).stderr
+        ran = run(house, file, WALLET, "--from", begin, "--to", end)
+        assert f"--to: {end} lies before --from {begin}" in ran.stderr
     assert "--from: lies in the future" in run(house, file, WALLET, "--from", "2999-01", "--to", "2999-02").stderr
 
 
