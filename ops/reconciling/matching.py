@@ -230,10 +230,12 @@ def _ours(
         if mapping.what is What.WALLET:
             key = _text((currency, player, round_, reference, kind))
             whole, inside, rows, rows_inside = (int(value) for value in values)
+            # A round of the time may have players all of whose movements lie outside of it.
+            due = rows_inside > 0
             if reference is None:
-                yield key, currency, _text((whole, None)), _text((inside, None)), 1
+                yield key, currency, _text((whole, None)), _text((inside, None)), due
             else:
-                yield key, currency, _text((whole, rows)), _text((inside, rows_inside)), 1
+                yield key, currency, _text((whole, rows)), _text((inside, rows_inside)), due
         else:
             told = dict(zip(_VALUES, (currency, *values), strict=True))
             row = _text((1, *(told[name] for name in mapping.values)))
@@ -281,9 +283,10 @@ _VALUES: Final = (
 # Play of rounds that moved something within the period, or that are named.
 _PLAY: Final = """
 select currency, player, name, null, null, sum(to_player),
-    coalesce(sum(to_player) filter (where at >= %(begin)s and at < %(end)s), 0), count(*), 0
+    coalesce(sum(to_player) filter (where inside), 0), count(*), count(*) filter (where inside)
 from (
-    select entry.*, case when %(by_number)s then round.table_name || '/' || round.number else entry.round end as name
+    select entry.*, at >= %(begin)s and at < %(end)s as inside,
+        case when %(by_number)s then round.table_name || '/' || round.number else entry.round end as name
     from {ledger_entry} as entry join {commitment} as round using (round)
     where entry.player is not null and entry.type <> 'round-finished.v1' and (%(tests)s or not entry.test)
 ) as played

@@ -155,7 +155,7 @@ def test_a_round_that_the_period_cuts_matches_as_a_whole_and_by_its_part(
         for other in reversed(moved)
         if one.round and (one.round, one.player) == (other.round, other.player) and one.at[:15] != other.at[:15]
     )
-    border = f"{last.at[:14]}{int(last.at[14:16]) // 15 * 15:02d}:00Z"
+    border = f"{last.at[:14]}{int(last.at[14:16]) // 15 * 15:02d}:00.000Z"
     assert first.at < border <= last.at
     inside = [each for each in moved if each.at < border]
     whole = [each for each in moved if each.at < border or (each.round, each.player) == (last.round, last.player)]
@@ -163,6 +163,12 @@ def test_a_round_that_the_period_cuts_matches_as_a_whole_and_by_its_part(
     for lines, status in ((inside, 0), (whole, 0), (neither, 1)):
         held = hold(house, wallet(tmp_path, wallet_lines(lines)), WALLET, "--from", "2026-11-01", "--to", border)
         assert held.status == status, held.differences
+    # From each quarter of an hour on: who only staked before it is not missed.
+    for at in sorted({f"{each.at[:14]}{int(each.at[14:16]) // 15 * 15:02d}:00.000Z"
+                      for each in moved if each.round})[:6]:  # fmt: skip
+        later = [each for each in moved if each.at >= at]
+        held = hold(house, wallet(tmp_path, wallet_lines(later)), WALLET, "--from", at, "--to", "2027-01")
+        assert held.status == 0, (at, held.differences)
 
 
 def test_the_kind_of_a_movement_is_held_where_it_is_mapped(
