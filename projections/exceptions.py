@@ -38,6 +38,9 @@ EXCEPTION: Final = Table(
 LARGE_WIN: Final = 20
 """A round is a large win for a player whom it brings at least so many times what he had staked in it."""
 
+_WHOLE: Final = 2**62
+"""Above every seq."""
+
 HOUSE: Final = "house"
 """Who did what no person is named for."""
 
@@ -50,7 +53,7 @@ _DECISIONS: Final = (
 
 class Exceptions(Projection):
     NAME: ClassVar[str] = "exceptions"
-    VERSION: ClassVar[int] = 1
+    VERSION: ClassVar[int] = 2
     QUESTION: ClassVar[str] = "What should somebody look at?"
     TABLES: ClassVar[tuple[Table, ...]] = (EXCEPTION,)
 
@@ -130,33 +133,42 @@ class Exceptions(Projection):
             after = {"box": event.box, "decision": event.NAME}
             self._note(fact, "automatic-decision", HOUSE, after=after, **self._round(fact))
 
+    def _round(self, fact: Fact) -> dict[str, Any]:
+        return {"round": fact.stream.removeprefix("round:"), **self._of_round(fact.stream, fact.position)}
+
     def _voided(self, fact: Fact) -> None:
         event: e.RoundVoided = fact.event
         refunds = sum(refund.amount for refund in event.refunds)
         opened = self._opening(fact.stream)
-        currency = None if opened is None else opened.currency
         self._note(
-            fact, "void", HOUSE, reason=event.reason, amount=refunds, currency=currency, **self._round(fact)
-        )
+            fact, "void", HOUSE, reason=event.reason, amount=refunds,
+            currency=None if opened is None else opened.currency, **self._round(fact),
+        )  # fmt: skip
 
     def _override(self, fact: Fact) -> None:
         event: access.RoundIntervened = fact.event
         self._note(
             fact, "override", event.by, reason=event.reason, subject=f"round:{event.round}", round=event.round,
-            table=self._table_of(event.round), after={"action": event.action.value},
+            after={"action": event.action.value}, **self._of_round(f"round:{event.round}", fact.position),
         )  # fmt: skip
 
     def _look(self, fact: Fact) -> None:
         event: access.HiddenRead = fact.event
         self._note(
             fact, "hidden-read", event.by, reason=event.reason, subject=f"round:{event.round}", round=event.round,
-            table=self._table_of(event.round),
             after={"key": event.key, "role": event.role.value, "what": event.what.value},
+            **self._of_round(f"round:{event.round}", fact.position),
         )  # fmt: skip
 
-    def _round(self, fact: Fact) -> dict[str, Any]:
-        opened = self._opening(fact.stream)
-        return {"round": fact.stream.removeprefix("round:"), "table": None if opened is None else opened.table}
+    def _of_round(self, stream: str, position: int) -> dict[str, Any]:
+        """Its table, and whether only test accounts had staked in it by then."""
+        facts = [fact for fact in self.store.earlier.below(stream, _WHOLE) if fact.position < position]
+        if not facts or not isinstance(facts[0].event, e.RoundOpened):
+            return {"table": None}
+        opened = facts[0].event
+        players = {fact.event.player for fact in facts if isinstance(fact.event, e.BoxPlaced)}
+        tests = [self._tests.has(self.store, a.account_stream(opened.currency, player)) for player in players]
+        return {"table": opened.table, "test": bool(tests) and all(tests)}
 
     def _table_of(self, round_id: str) -> str | None:
         opened = self._opening(f"round:{round_id}")

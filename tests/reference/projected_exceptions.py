@@ -62,6 +62,14 @@ def _whose(journal: Journal, seen: Seen) -> Said:
     return {"currency": currency, "player": player, "test": seen.account in for_tests(journal)}
 
 
+def _tests_only(journal: Journal, round_id: str, seen: Seen) -> bool:
+    """Whether somebody had staked in a round by then, and nobody but test accounts."""
+    own = [other for other in of_stream(journal, f"round:{round_id}") if other.position < seen.position]
+    whose = {(opened.event.currency, placed.event.player)
+             for opened in of_kind(own, e.RoundOpened) for placed in of_kind(own, e.BoxPlaced)}  # fmt: skip
+    return bool(whose) and whose <= for_tests(journal)
+
+
 def _table_of(journal: Journal, round_id: str) -> str | None:
     """None where there is no such round."""
     opened = of_kind(of_stream(journal, f"round:{round_id}"), e.RoundOpened)
@@ -114,7 +122,8 @@ def _automatic(journal: Journal) -> Iterator[tuple[Seen, Said]]:
     for seen in journal:
         if seen.kind == "round" and getattr(seen.event, "by", None) == "house":
             after = {"box": seen.event.box, "decision": seen.event.NAME}
-            where = {"table": _table_of(journal, seen.name), "round": seen.name}
+            tests = _tests_only(journal, seen.name, seen)
+            where = {"table": _table_of(journal, seen.name), "round": seen.name, "test": tests}
             yield seen, {"kind": "automatic-decision", "by": "house", "after": after, **where}
 
 
@@ -127,7 +136,7 @@ def _voids(journal: Journal) -> Iterator[tuple[Seen, Said]]:
         currency = of_stream(journal, seen.stream)[0].event.currency
         yield seen, {
             "kind": "void", "by": "house", "reason": seen.event.reason, "amount": lacking, "currency": currency,
-            "table": _table_of(journal, seen.name), "round": seen.name,
+            "table": _table_of(journal, seen.name), "round": seen.name, "test": _tests_only(journal, seen.name, seen),
         }  # fmt: skip
 
 
@@ -136,7 +145,7 @@ def _interventions(journal: Journal) -> Iterator[tuple[Seen, Said]]:
         yield seen, {
             "kind": "override", "by": seen.event.by, "reason": seen.event.reason, "round": seen.event.round,
             "subject": f"round:{seen.event.round}", "table": _table_of(journal, seen.event.round),
-            "after": {"action": str(seen.event.action)},
+            "after": {"action": str(seen.event.action)}, "test": _tests_only(journal, seen.event.round, seen),
         }  # fmt: skip
 
 
@@ -147,6 +156,7 @@ def _looks(journal: Journal) -> Iterator[tuple[Seen, Said]]:
             "kind": "hidden-read", "by": event.by, "reason": event.reason, "round": event.round,
             "subject": f"round:{event.round}", "table": _table_of(journal, event.round),
             "after": {"key": event.key, "role": str(event.role), "what": str(event.what)},
+            "test": _tests_only(journal, event.round, seen),
         }  # fmt: skip
 
 
