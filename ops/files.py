@@ -33,8 +33,10 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
             file.flush()
             os.fsync(file.fileno())
         draft.replace(path)
-    except BaseException:
+    except BaseException as error:
         draft.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename == str(draft):
+            error.filename = str(path)  # nobody asked for the draft
         raise
 
 

@@ -3,7 +3,7 @@
 Table: `combination`, in blocks and quarters as `performance` has them; closed rounds only.  Rebuild: dealproof project
 rebuild combinations.
 
-Not here: how often they should come (docs/exact-numbers.md), single rounds (`rounds`).
+Not here: how often they should come, single rounds (`rounds`).
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import sys
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -48,7 +49,7 @@ def _later(context: click.Context, parameter: click.Parameter, value: str | None
 )  # fmt: skip
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="The file; else standard output.")
 @click.option("--charts", type=click.Path(path_type=Path), help="A folder for the report's charts, as SVG files.")
-@click.option("--at-least", "large_win", type=click.IntRange(min=1), metavar="UNITS", help="What a large win is.")
+@click.option("--at-least", "large_win", type=click.IntRange(1, 10**15), metavar="UNITS", help="What a large win is.")
 @click.option("--as-of", type=click.IntRange(min=0), metavar="POSITION", help="As it was when the journal ended there.")
 @click.option("--generated-at", callback=record_text, default="", metavar="TIME", help="The time it names.")
 @click.option("--without-log", is_flag=True, help="Name no root of the log.")
@@ -121,9 +122,15 @@ def _list() -> int:
 def _time(text: str) -> str | None:
     from domain.record import TIME_PATTERN
 
-    if text and not TIME_PATTERN.fullmatch(text):
-        raise UsageError(f"--generated-at: {text!r} is no time as 2026-12-01T05:10:36.123Z")
-    return text or None
+    if not text:
+        return None
+    try:
+        if TIME_PATTERN.fullmatch(text):
+            datetime.fromisoformat(text)
+            return text
+    except ValueError:
+        pass  # the 30th of February
+    raise UsageError(f"--generated-at: {text!r} is no time as 2026-12-01T05:10:36.123Z")
 
 
 def _made(
@@ -184,6 +191,9 @@ def _write(
 def _write_charts(made: Report, folder: Path) -> None:
     from ops.reports.render import write_chart
 
+    if not made.charts:
+        print(f"dealproof: the report {made.frame.name} has no charts", file=sys.stderr)
+        return
     folder.mkdir(parents=True, exist_ok=True)
     for chart in made.charts:
         write_chart(chart, folder / f"{chart.name}.svg")

@@ -21,6 +21,9 @@ from ops.reports.model import Chart, Checkpoint, Frame, Identity, Report, Sectio
 from ops.reports.words import Words
 from projections.reading import Reading
 
+LARGE_WINS: Final = "large-wins"
+"""The one report that is asked for from an amount on."""
+
 
 class ReportError(ValueError):
     """A report can't be made as it was asked for; one line that names the field and the reason."""
@@ -84,6 +87,9 @@ _DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
 _MONTH: Final = re.compile(r"\d{4}-\d{2}")
 _INSTANT: Final = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{3})?)?(Z|[+-]\d{2}:\d{2})?")
 
+YEARS: Final = range(1900, 9999)
+"""Of four digits, and with room for every zone's offset behind the last one."""
+
 
 def read_period(begin: str, end: str, zone: str) -> Period:
     """Days (2026-11-30), months (2026-11) or instants (2026-11-30T06:00, by the zone's clock, or with an offset or Z).
@@ -91,6 +97,8 @@ def read_period(begin: str, end: str, zone: str) -> Period:
     A day or a month at the end is included, an instant is not.  Raises ReportError.
     """
     clock = _zone(zone)
+    for field, text in (("--from", begin), ("--to", end)):
+        _require_year(field, text)
     first, last = _instant("--from", begin, clock, False), _instant("--to", end, clock, True)
     if last < first or (last == first and not _INSTANT.fullmatch(end)):
         raise ReportError(f"--to: {end} lies before --from {begin}")
@@ -107,6 +115,12 @@ def _zone(name: str) -> ZoneInfo:
         return ZoneInfo(name)
     except (ValueError, OSError, KeyError):
         raise ReportError(f"--zone: there is no time zone {name!r} (as Europe/Moscow)") from None
+
+
+def _require_year(field: str, text: str) -> None:
+    known = any(form.fullmatch(text) for form in (_DAY, _MONTH, _INSTANT))
+    if known and int(text[:4]) not in YEARS:
+        raise ReportError(f"{field}: {text} lies outside of the years {YEARS[0]} to {YEARS[-1]}")
 
 
 def _instant(field: str, text: str, zone: ZoneInfo, closing: bool) -> datetime:
@@ -211,6 +225,8 @@ class House:
 def make_report(reading: Reading, definition: Definition, request: Request, house: House) -> Report:
     """A report at the moment of a reading.  Raises ReportError."""
     require_filters(reading, definition, request.filters)
+    if request.large_win is not None and definition.NAME != LARGE_WINS:
+        raise ReportError(f"--at-least: goes with the report {LARGE_WINS}, not with {definition.NAME}")
     if request.position > reading.position:
         text = f"--as-of: {request.position} lies beyond {reading.position}, up to where events were taken in"
         raise ReportError(text)

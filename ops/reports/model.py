@@ -24,7 +24,7 @@ class Kind(StrEnum):
 
     TEXT = "text"        # str
     COUNT = "count"      # int
-    MONEY = "money"      # int, minor units of the table's currency; negative is money the house paid
+    MONEY = "money"      # int, minor units of the table's currency; whose gain is above zero each report says
     RATIO = "ratio"      # Fraction, exact; printed as a percentage with four decimals, rounded half to even
     TIME = "time"        # str as in the record, 2026-12-01T05:10:36.123Z; printed in the period's time zone
     POSITION = "position"  # int, a place in the journal; never grouped in thousands

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import shlex
 import subprocess
 import sys
 import tomllib
@@ -157,7 +158,7 @@ def test_every_command_of_the_readme_runs(unpacked: Path) -> None:
     """In their order, with a Python that has nothing of ours."""
     commands = re.findall(r"```sh\n(.*?)```", text("README.md"), re.DOTALL)
     assert len(commands) >= 8
-    script = f"set -eu\npython3() {{ {sys.executable} -E -s \"$@\"; }}\n" + "\n".join(commands)
+    script = f"set -eu\npython3() {{ {shlex.quote(sys.executable)} -E -s \"$@\"; }}\n" + "\n".join(commands)
 
     done = subprocess.run(["bash", "-c", script], cwd=unpacked, capture_output=True, text=True, timeout=240)
 

@@ -2,7 +2,7 @@
 
 Closed rounds; a box that folded showed no hand.  Cards know no accounts, so test rounds are among them.
 
-Not here: how often they should come (docs/exact-numbers.md).
+Not here: how often they should come.
 """
 
 from __future__ import annotations

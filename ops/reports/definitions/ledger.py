@@ -58,7 +58,7 @@ def _rows(reading: Reading, request: Request, key: Key) -> Iterator[Row]:
     yield Row((words("Sum"), sum(before[:5]), sum(moved), sum(after[:5])), Weight.TOTAL)
     [(most,)] = reading.rows(_MOST_IN_PLAY, of_key(parameters(request), key))
     yield Row((words("In play: staked in open rounds, with the house"), before[5], None, after[5]))
-    yield Row((words("The most in play at one moment"), None, None, None if most is None else int(most)))
+    yield Row((words("The most in play at one moment"), None, None, max(before[5], int(most or 0))))
 
 
 def _three(reading: Reading, request: Request, key: Key) -> tuple[list[int], list[int], list[int]]:

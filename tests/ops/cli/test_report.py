@@ -182,12 +182,16 @@ REFUSED = {
     "a position beyond": (("ledger", "--as-of", "99999999"), "--as-of: 99999999 lies beyond"),
     "a position below": (("ledger", "--as-of", "-1"), "'--as-of': -1 is not in the range"),
     "a large win of nothing": (("large-wins", "--at-least", "0"), "'--at-least': 0 is not in the range"),
+    "a large win in another report": (("ledger", "--at-least", "5"), "--at-least: goes with the report large-wins"),
     "an unknown form": (("ledger", "--format", "docx"), "'--format': 'docx' is not one of"),
     "an unknown language": (("ledger", "--language", "de"), "'--language': 'de' is not one of"),
     "a time that is none": (("ledger", "--generated-at", "noon"), "--generated-at: 'noon' is no time as"),
     "a form without a file": (("ledger", "--format", "xlsx"), "--format xlsx needs a file: -o FILE"),
     "a signature on no PDF": (("ledger", "--sign", "key.pem"), "--sign goes with --format pdf"),
-    "a file in no folder": (("ledger", "-o", "/nowhere/x.txt"), "/nowhere/"),
+    "a time that no calendar has": (("ledger", "--generated-at", "2026-02-30T00:00:00.000Z"), "is no time as"),
+    "a large win beyond any balance": (("large-wins", "--at-least", "9" * 25), "'--at-least': 9999"),
+    "a file in no folder": (("ledger", "-o", "/nowhere/x.txt"), "dealproof: /nowhere/x.txt: No such file"),
+    "a folder for a file": (("ledger", "-o", "/usr"), "dealproof: /usr: "),
 }  # fmt: skip
 
 
@@ -197,6 +201,13 @@ def test_what_can_not_be_is_refused_in_one_line(house: PlayedHouse, name: str) -
     ran = report(house.url, *arguments)
     assert (ran.status, ran.stdout, ran.stderr.count("\n")) == (2, "", 1)
     assert ran.stderr.startswith("dealproof: ") and message in ran.stderr
+
+
+def test_charts_are_for_reports_that_have_some(house: PlayedHouse, tmp_path: Path) -> None:
+    """Of the others it is said that there are none, and no folder is made."""
+    ran = report(house.url, "ledger", "--charts", str(tmp_path / "charts"))
+    assert (ran.status, ran.stderr) == (0, "dealproof: the report ledger has no charts\n")
+    assert not (tmp_path / "charts").exists()
 
 
 def test_a_period_is_needed_and_must_have_begun(house: PlayedHouse) -> None:
