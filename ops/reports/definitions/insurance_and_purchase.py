@@ -59,12 +59,13 @@ def _columns(words: Words) -> list[Column]:
 def _rows(
     words: Words, key: Key, shown: dict[tuple[Place, str, str], list[int]]
 ) -> list[tuple[tuple[str, ...], list[int]]]:
-    by_kind: dict[tuple[str, ...], list[int]] = {}
+    """In the same order in every language: kinds as a round has them."""
+    by_kind: dict[tuple[int, str], list[int]] = {}
     for (place, _, wager), row in shown.items():
         if (place.currency, place.test) == key:
-            label = (words(wager), place.ruleset)
+            label = (SHOWN.index(Wager(wager)), place.ruleset)
             by_kind[label] = added([row[1:4], by_kind.get(label, [0] * 3)], 3)
-    return sorted(by_kind.items())
+    return [((words(SHOWN[kind]), game), row) for (kind, game), row in sorted(by_kind.items())]
 
 
 def _cells(row: Sequence[int]) -> Sequence[Cell]:

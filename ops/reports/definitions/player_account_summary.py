@@ -40,11 +40,12 @@ def listing(words: Words) -> Listing:
     """The table; the statement of one player has it too."""
     of = Columns(words)
     columns = [
-        of.text("player", "Player"), of.money("beginning", "Beginning funds"),
+        of.text("player", "Player"), of.money("beginning_funds", "Beginning funds"),
         of.money("beginning_on_game", "of it on game"), of.money("deposited", "Deposited"),
         of.money("withdrawn", "Withdrawn"), of.money("adjusted", "Adjusted"), of.money("reversed", "Reversed"),
-        of.money("to_games", "To games"), of.money("from_games", "From games"), of.money("ending", "Ending funds"),
-        of.money("ending_on_game", "of it on game"), of.money("win_loss", "Win / loss"), of.count("rounds", "Rounds"),
+        of.money("to_games", "To games"), of.money("from_games", "From games"),
+        of.money("ending_funds", "Ending funds"), of.money("ending_on_game", "of it on game"),
+        of.money("win_loss", "Win / loss"), of.count("rounds", "Rounds"),
     ]  # fmt: skip
     summed = frozenset(column.name for column in columns[1:])
     return Listing("players", "Players", columns, KEYS, ROWS, _cells, summed, _NOTE)

@@ -73,12 +73,12 @@ class PlayedHouse:
 
     def body(
         self, name: str, begin: str, end: str, position: int | None = None, filters: Filters = ALL,
-        large_win: int | None = None, language: str = "en",
+        large_win: int | None = None, language: str | Words = "en",
     ) -> Shown:  # fmt: skip
         """A report with all its rows."""
-        made = definition(name)
+        made, words = definition(name), language if isinstance(language, Words) else Words(language)
         asked = Request(
-            name, Period(begin, end, "UTC"), filters, self.head if position is None else position, Words(language),
+            name, Period(begin, end, "UTC"), filters, self.head if position is None else position, words,
             large_win,
         )  # fmt: skip
         with read_projections(self.reader, made.NEEDS, VERSIONS) as reading:

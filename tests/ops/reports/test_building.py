@@ -32,6 +32,10 @@ GOOD = {
     "instants that say their offset": (
         "2026-11-30T06:00Z", "2026-11-30T06:00-01:00", "Europe/Moscow", "2026-11-30T06:00", "2026-11-30T07:00",
     ),
+    "the first year and the last one": ("1900-01", "9998-12-31", "UTC", "1900-01-01T00:00", "9999-01-01T00:00"),
+    "the last day, in the far east": (
+        "9998-12-31", "9998-12-31", "Pacific/Kiritimati", "9998-12-30T10:00", "9998-12-31T10:00",
+    ),
     "the hour that comes twice, written out": (
         "2026-10-25T02:30+02:00", "2026-10-25T02:30+01:00", "Europe/Berlin", "2026-10-25T00:30", "2026-10-25T01:30",
     ),
@@ -58,8 +62,19 @@ BAD = {
     "words": ("2026-11", "yesterday", "UTC", "--to: 'yesterday' is no day"),
     "nothing": ("", "2026-11", "UTC", "--from: '' is no day"),
     "other digits": ("٢٠٢٦-11-30", "2026-12", "UTC", "is no day"),
-    "the end of time": ("2026-11", "9999-12", "UTC", "--to: '9999-12' is no day"),
-    "the beginning of time": ("0001-01-01", "2026-12", "Europe/Moscow", "--from: '0001-01-01' is no day"),
+    "the end of time": ("2026-11", "9999-12", "UTC", "--to: 9999-12 lies outside of the years 1900 to 9998"),
+    "the last quarter of time, in the east": (
+        "2026-11", "9999-12-31T23:45Z", "Pacific/Kiritimati", "--to: 9999-12-31T23:45Z lies outside of the years",
+    ),
+    "the beginning of time": ("0001-01-01", "2026-12", "Europe/Moscow", "--from: 0001-01-01 lies outside of the years"),
+    "a year of three digits": ("0300-01-01", "2026-12", "UTC", "--from: 0300-01-01 lies outside of the years"),
+    "the year before the first one": ("2026-11", "1899-12-31T23:45", "UTC", "--to: 1899-12-31T23:45 lies outside"),
+    "no year": ("0000-01", "2026-12", "UTC", "--from: 0000-01 lies outside of the years"),
+    "no such offset": ("2026-11-30T06:00+24:00", "2026-12", "UTC", "--from: '2026-11-30T06:00+24:00' is no day"),
+    "a line more": ("2026-11\n", "2026-12", "UTC", "--from: '2026-11\\n' is no day"),
+    "no zone": ("2026-11", "2026-11", "", "--zone: there is no time zone ''"),
+    "half a zone": ("2026-11", "2026-11", "Europe", "--zone: there is no time zone 'Europe'"),
+    "a zone in other letters": ("2026-11", "2026-11", "europe/moscow", "--zone: there is no time zone"),
     "no such zone": ("2026-11", "2026-11", "Mars/Base", "--zone: there is no time zone 'Mars/Base'"),
     "a file for a zone": ("2026-11", "2026-11", "../../etc/passwd", "--zone: there is no time zone"),
     "an hour that is skipped": (
