@@ -25,7 +25,14 @@ def write_whole(path: Path, data: bytes) -> None:
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[BinaryIO]:
-    """A file to write to, which takes its place when the block has ended well; else nothing is left of it."""
+    """A file to write to, which takes its place when the block has ended well; else nothing is left of it.
+
+    What is no file, as /dev/stdout or /dev/null, is written to as it is.
+    """
+    if path.exists() and not path.is_file() and not path.is_dir():
+        with path.open("wb") as device:
+            yield device
+        return
     draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}.new")
     try:
         with draft.open("xb") as file:

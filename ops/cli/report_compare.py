@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from ops.cli.output import data_console, printable, write_json_line
 from ops.cli.progress import progress
-from ops.reports.building import Request
+from ops.reports.building import ReportError, Request
 from ops.reports.comparing import Comparison, require_earlier
 from ops.reports.definitions import definition
-from ops.reports.making import Asked, open_reading, read_period_of, report_at
+from ops.reports.making import Asked, open_reading, position_now, read_period_of, report_at
 from ops.reports.render.comparison import ForPeople, head_for_machines, step_for_machines
 from ops.reports.words import Words
 from ops.settings import Settings
@@ -22,12 +22,14 @@ def compare(settings: Settings, url: str, asked: Asked, later: int | None, *, as
     """Print the comparison; 0 where nothing differs, else 1.  `later` None: now.  Raises ReportError."""
     made, words = definition(asked.name), Words(asked.language)
     with open_reading(url, made) as reading:
-        until = reading.position if later is None else later
+        until = position_now(settings, reading) if later is None else later
         earlier = require_earlier(asked.as_of, until)
         # Both are made as reports are, so what would be refused as one is refused here.
-        frame, until_frame = (
-            report_at(settings, reading, made, asked, position, words).frame for position in (earlier, until)
-        )
+        frame = report_at(settings, reading, made, asked, earlier, words).frame
+        try:
+            until_frame = report_at(settings, reading, made, asked, until, words).frame
+        except ReportError as error:
+            raise ReportError(str(error).replace("--as-of:", "--compare-with:", 1)) from None
         period = read_period_of(asked, frame.generated_at)
         request = Request(asked.name, period, asked.filters, frame.position, words, asked.large_win)
         comparison = Comparison(reading, made, request, until_frame.position)

@@ -80,7 +80,7 @@ def open_report(settings: Settings, url: str, asked: Asked) -> Iterator[Report]:
     if asked.as_of is None and not asked.without_log:
         wait_for_log(settings, url)
     with open_reading(url, made) as reading:
-        position = _position_now(settings, reading) if asked.as_of is None else asked.as_of
+        position = position_now(settings, reading) if asked.as_of is None else asked.as_of
         yield report_at(settings, reading, made, asked, position, words)
 
 
@@ -99,7 +99,7 @@ def wait_for_log(settings: Settings, url: str) -> None:
         return  # `log status` says what is wrong with it
 
 
-def _position_now(settings: Settings, reading: Reading) -> int:
+def position_now(settings: Settings, reading: Reading) -> int:
     """Up to where a report of now goes: all that is taken in, but for what a running log has yet to reach.
 
     A command's events belong together, so a position between them is moved back before the first of them.

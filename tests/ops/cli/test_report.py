@@ -9,9 +9,11 @@ import csv
 import hashlib
 import io
 import json
+import os
 import shlex
 import subprocess
 import sys
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
@@ -27,6 +29,7 @@ from ops.projecting import catch_up
 from ops.reports.definitions import REPORTS, definition
 from tests.conftest import _database as new_database
 from tests.ops.cli.running import REPOSITORY, Ran, dealproof
+from tests.ops.cli.running import command as command_line
 from tests.ops.floor.casino import Casino
 from tests.ops.played import played_database
 from tests.ops.reports.played_house import PlayedHouse, day, played_house
@@ -255,7 +258,43 @@ def test_a_disk_that_gets_full_leaves_what_was_there(house: PlayedHouse, tmp_pat
     assert len(list(tmp_path.iterdir())) == 5
 
 
-def test_a_name_that_is_a_formula_is_none_in_a_spreadsheet(server_url: str, migrated_template: str) -> None:
+def test_a_file_that_is_there_is_replaced_as_a_whole(house: PlayedHouse, tmp_path: Path) -> None:
+    """Whoever has the old one open keeps it."""
+    file = tmp_path / "ledger.csv"
+    file.write_text("a longer one that was there" * 10_000)
+    with file.open() as old:
+        ran = report(house.url, "ledger", "--format", "csv", "-o", str(file), "--generated-at", GENERATED)
+        assert old.read() == "a longer one that was there" * 10_000
+    printed = report(house.url, "ledger", "--format", "csv", "--generated-at", GENERATED)
+    assert (ran.status, ran.stdout, list(tmp_path.iterdir())) == (0, "", [file])
+    assert file.read_bytes().decode() == printed.stdout
+
+
+@pytest.mark.parametrize("form", ["text", "csv", "json"])
+def test_an_output_that_is_full_is_told(house: PlayedHouse, form: str) -> None:
+    words = ["report", "ledger", "--from", "2026-11", "--to", "2026-12", "--as-of", str(house.head), "--format", form]
+    with Path("/dev/full").open("wb") as full:
+        ran = subprocess.run(
+            command_line("--database-url", house.url, *words), cwd=REPOSITORY, stdout=full, stderr=subprocess.PIPE,
+            check=False, timeout=60,
+        )  # fmt: skip
+    assert (ran.returncode, ran.stderr) == (2, b"dealproof: output: No space left on device\n")
+
+
+def test_what_is_no_file_is_written_to_and_stays_what_it_is(house: PlayedHouse, tmp_path: Path) -> None:
+    """A pipe stands for /dev/null, which root could replace."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE) as reader:
+        ran = report(house.url, "ledger", "--format", "csv", "-o", str(pipe))
+        told, _ = reader.communicate(timeout=30)
+    assert (ran.status, ran.stderr, pipe.is_fifo()) == (0, "", True)
+    assert told.startswith(b"\xef\xbb\xbfframe,title,Ledger") and told.count(b"\r\n") > 20
+
+
+def test_a_name_that_is_a_formula_is_none_in_a_spreadsheet(
+    server_url: str, migrated_template: str, tmp_path: Path
+) -> None:
     """A reference of the cashier's; names of players and tables can't begin so."""
     with new_database(server_url, migrated_template) as url:
         with Journal.open(url) as journal:
@@ -264,5 +303,11 @@ def test_a_name_that_is_a_formula_is_none_in_a_spreadsheet(server_url: str, migr
             for number, text in enumerate(("=1+1", "+cmd|' /C calc'!A0", "-2", "@sum(1)", "ordinary")):
                 allowed(casino.floor.cashier.deposit(new_command("kate"), "EUR", "anna", number + 1, text))
         ran = report(url, "cash-history", "--format", "csv", end="2027-01")
+        book = tmp_path / "book.xlsx"
+        report(url, "cash-history", "--format", "xlsx", "-o", str(book), end="2027-01")
     references = [row[-1] for row in csv.reader(io.StringIO(ran.stdout)) if row[0] == "detail"]
     assert references[-5:] == ["'=1+1", "'+cmd|' /C calc'!A0", "'-2", "'@sum(1)", "ordinary"]
+    with zipfile.ZipFile(book) as parts:
+        sheets = b"".join(parts.read(name) for name in parts.namelist())
+    assert b"=1+1" in sheets and b"@sum(1)" in sheets
+    assert b"<f>" not in sheets and b"<f " not in sheets

@@ -124,7 +124,7 @@ def test_people_and_programs_get_the_same_comparison(house: PlayedHouse, monkeyp
         (("--compare-with", "now"), "--compare-with: goes with --as-of"),
         (("--as-of", "{}", "--compare-with", "{}"), "--compare-with: {0} does not lie behind --as-of {0}"),
         (("--as-of", "{}", "--compare-with", "later"), "--compare-with: 'later' is neither a position nor now"),
-        (("--as-of", "{}", "--compare-with", "99999999"), "99999999 lies beyond"),
+        (("--as-of", "{}", "--compare-with", "99999999"), "--compare-with: 99999999 lies beyond"),
         (("--as-of", "{}", "--compare-with", "now", "--format", "csv"), "writes text or json to standard output"),
         (("--as-of", "{}", "--compare-with", "now", "-o", "x"), "writes text or json to standard output"),
     ],
